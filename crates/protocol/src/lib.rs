@@ -1,1 +1,63 @@
-//! x
+//! Replicast, as state machines that do no IO.
+//!
+//! Nothing here reads a clock, opens a socket, starts a thread or draws a random number: time and
+//! messages come in as parameters, and what is to be sent, written or waited for comes out as
+//! *effects* that a host carries out. The simulator and the node are such hosts, and run this code
+//! unchanged. The crate is `no_std`, and builds for `wasm32-unknown-unknown` to prove it.
+//!
+//! # A put, from above
+//!
+//! ```text
+//! initiator                       negotiating group (9 targets)
+//!     |-- PutRequest (multicast) ---------> | | | | | | | | |    "when can you take 128 KiB?"
+//!     | <------------------------- Bid -----+-+-+-+-+-+-+-+-+    a window each, tentatively reserved
+//!     |-- PutAccept (multicast) ----------> | | | | | | | | |    three chosen, the rest cancelled
+//!     |== chunk, inside the window =======> |   |   |            the rendezvous transfer
+//!     | <------------------- ReplicaAck ----+---+---+            each after its write is stable
+//! ```
+//!
+//! * [`Target`] answers requests from its [`Calendar`] of reservations.
+//! * [`Initiator`] collects bids, and chooses by [`selection`]: the earliest common window for one
+//!   multicast transfer ([`Delivery::Multicast`], Replicast-M) or the earliest sequence of windows
+//!   for unicast transfers ([`Delivery::Unicast`], Replicast-H).
+//! * [`GroupMap`] maps a chunk's name to its negotiating group, and targets to failure domains.
+//! * [`wire`] is the encoding of every message.
+//!
+//! # How to host a machine
+//!
+//! Call `handle(now, input, ..., &mut effects)` with a reused `Vec`, then carry out every effect in
+//! order. `now` never goes backwards. A machine asks to be woken by an effect that names a time;
+//! waking it early or twice is harmless.
+//!
+//! Source: Aizman and Bestler, "Scalable Object Storage with Resource Reservations and Dynamic Load
+//! Balancing" (the *Replicast paper*), sections II and III.
+#![no_std]
+
+extern crate alloc;
+
+mod calendar;
+mod group;
+mod ids;
+mod initiator;
+mod message;
+pub mod selection;
+mod target;
+mod timing;
+mod window;
+pub mod wire;
+
+pub use calendar::{Calendar, CalendarRules, NoReservation, OfferRule, Reservation, State};
+pub use group::{GroupMap, LayoutError, Members};
+pub use ids::{ChunkId, GroupId, InitiatorId, RequestId, TargetId};
+pub use initiator::{
+    Failure, GetRules, Initiator, InitiatorConfig, InitiatorEffect, InitiatorInput, PutRules,
+};
+pub use message::{
+    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Grant, Grants, MAX_REPLICAS, Message, Offer,
+    OfferAnswer, PutAccept, PutRequest, ReplicaAck, Undelivered,
+};
+pub use target::{
+    Backpressure, DiskForecast, Holdings, Target, TargetConfig, TargetEffect, TargetInput,
+};
+pub use timing::{Delivery, IdleExtension, Timing, WindowRule, WindowSize};
+pub use window::Window;

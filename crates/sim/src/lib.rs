@@ -1,1 +1,53 @@
-//! x
+//! Models of a storage cluster, and a host for the Replicast protocol inside the simulator.
+//!
+//! [`Scenario`] says what is simulated, [`run()`] runs it with a seed, [`RunReport`] is what was
+//! found. Equal scenarios and seeds give equal reports, trace hash included, on every machine.
+
+mod check;
+mod clients;
+mod drive;
+mod faults;
+mod observe;
+mod pool;
+mod recorder;
+mod replicast;
+mod report;
+mod scenario;
+mod unicast;
+
+pub use check::{ScenarioError, check};
+pub use observe::{Observer, Place, TraceLine, Unobserved};
+pub use report::{Completion, Counts, Latency, Operation, RunReport};
+pub use scenario::{
+    Backpressure, Cluster, Disk, Faults, Fidelity, Grant, Load, Network, Protocol, ProtocolKind,
+    Quirks, Replicast, Run, Scenario, TargetChoice, Unicast, Workload,
+};
+
+/// Runs `scenario` with `seed`.
+///
+/// # Errors
+/// If [`check`] finds that the scenario cannot be run.
+pub fn run(scenario: &Scenario, seed: u64) -> Result<RunReport, ScenarioError> {
+    run_observed(scenario, seed, &mut Unobserved)
+}
+
+/// Runs `scenario` with `seed` while `observer` looks on.
+///
+/// # Errors
+/// If [`check`] finds that the scenario cannot be run.
+pub fn run_observed(
+    scenario: &Scenario,
+    seed: u64,
+    observer: &mut dyn Observer,
+) -> Result<RunReport, ScenarioError> {
+    check(scenario)?;
+    Ok(match scenario.protocol.kind {
+        ProtocolKind::ReplicastM | ProtocolKind::ReplicastH => {
+            let groups = check::groups(scenario)?;
+            drive::drive(replicast::new_model(scenario, groups, seed), scenario, seed, observer)
+        }
+        ProtocolKind::UchCcp | ProtocolKind::UchAimd => {
+            drive::drive(unicast::UnicastModel::new(scenario, seed), scenario, seed, observer)
+        }
+    })
+}

@@ -1,0 +1,86 @@
+//! Numbers and tables for people.
+
+use std::io::{self, IsTerminal};
+
+use comfy_table::{
+    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
+};
+use slotcast_lab::Estimate;
+
+/// Width of tables with running text where there is no terminal to ask.
+const PIPE_WIDTH: u16 = 130;
+
+/// A line under the header and nothing else, so that cut, awk and grep are at home.
+const HEADER_LINE: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// A table of figures with `header`; nothing wraps, and it reads the same in a pipe.
+pub(crate) fn table<S: AsRef<str>>(header: &[S]) -> Table {
+    let mut table = Table::new();
+    table.load_style(HEADER_LINE);
+    table.set_header(header.iter().map(AsRef::as_ref).collect::<Vec<&str>>());
+    table
+}
+
+/// The same for a table with running text, which wraps.
+pub(crate) fn text_table(header: &[&str]) -> Table {
+    let mut table = table(header);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    if !io::stdout().is_terminal() {
+        table.set_width(PIPE_WIDTH);
+    }
+    table
+}
+
+/// Keeps the first `count` columns of a text table as wide as their content.
+pub(crate) fn keep_whole(table: &mut Table, count: usize) {
+    for column in table.column_iter_mut().take(count) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
+    }
+}
+
+/// Aligns the columns from `first` on to the right, for figures.
+pub(crate) fn align_right(table: &mut Table, first: usize) {
+    for column in table.column_iter_mut().skip(first) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+}
+
+/// `value` with about four significant digits; a dash if there is none.
+pub(crate) fn figure(value: f64) -> String {
+    if value.is_nan() { "-".into() } else { format!("{value:.*}", decimals(value)) }
+}
+
+/// How many decimals four significant digits take.
+fn decimals(value: f64) -> usize {
+    match value.abs() {
+        size if size >= 1000.0 => 0,
+        size if size >= 100.0 => 1,
+        size if size >= 10.0 => 2,
+        _ => 3,
+    }
+}
+
+/// `1039 ± 12`: both with the decimals of the mean.
+pub(crate) fn estimate(estimate: Estimate) -> String {
+    match estimate.ci95 {
+        Some(ci95) => {
+            format!("{} ± {ci95:.*}", figure(estimate.value), decimals(estimate.value))
+        }
+        None => figure(estimate.value),
+    }
+}
+
+/// The same in percent, for parts of a whole.
+pub(crate) fn percentage(part: Estimate) -> String {
+    let of = |part: f64| format!("{:.1}", part * 100.0);
+    match part.ci95 {
+        Some(ci95) => format!("{} ± {} %", of(part.value), of(ci95)),
+        None => format!("{} %", of(part.value)),
+    }
+}
+
+/// `1 run`, `5 runs`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}

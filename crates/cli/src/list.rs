@@ -1,0 +1,22 @@
+//! The list of every setting.
+
+use slotcast_lab::setting;
+
+use crate::format::{keep_whole, text_table};
+
+/// Every key, or those of one section, as a table.
+pub(crate) fn keys(section: Option<&str>) -> String {
+    let mut table = text_table(&["key", "default", "allowed", "what it does", "source"]);
+    let wanted = |of: &str| section.is_none_or(|section| section == of);
+    for setting in setting::all().iter().filter(|setting| wanted(setting.section())) {
+        table.add_row([
+            setting.key.to_string(),
+            setting.default().to_string(),
+            setting.kind.range(),
+            setting.doc.to_string(),
+            setting.source.to_string(),
+        ]);
+    }
+    keep_whole(&mut table, 2);
+    table.to_string()
+}

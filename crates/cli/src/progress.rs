@@ -1,0 +1,47 @@
+//! A bar on stderr, for people who wait.
+
+use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Work that takes less than this needs no bar.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A bar that appears after a second, and never if stderr is not a terminal.
+pub(crate) struct Bar {
+    bar: ProgressBar,
+    start: Instant,
+    shown: AtomicBool,
+}
+
+impl Bar {
+    /// For `units` of work.
+    pub(crate) fn new(units: u64) -> Bar {
+        let style =
+            ProgressStyle::with_template("{bar:40} {percent:>3}%  {elapsed} of about {duration}")
+                .expect("a valid template");
+        let bar = ProgressBar::with_draw_target(Some(units), ProgressDrawTarget::hidden());
+        let never = !io::stderr().is_terminal();
+        Bar { bar: bar.with_style(style), start: Instant::now(), shown: AtomicBool::new(never) }
+    }
+
+    /// Counts `units` more. May be called from any thread.
+    pub(crate) fn advance(&self, units: u64) {
+        self.bar.inc(units);
+        if self.start.elapsed() > PATIENCE && !self.shown.swap(true, Ordering::Relaxed) {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    }
+
+    /// Takes the bar away while `print` writes.
+    pub(crate) fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
+    }
+
+    /// Takes the bar away for good.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}

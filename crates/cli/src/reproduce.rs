@@ -1,0 +1,181 @@
+//! `slotcast reproduce`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Args;
+use slotcast_lab::{
+    CATALOGUE, Claim, Estimate, Evaluation, Findings, InputError, Mode, Outcome as Found, Part,
+    Prepared, ReproduceReport, Runner,
+};
+
+use crate::VERSION;
+use crate::failure::{Failure, Outcome};
+use crate::format::{align_right, counted, estimate, figure, keep_whole, table, text_table};
+use crate::output::{Destination, print};
+use crate::progress::Bar;
+
+/// Repeat published evaluations and print them beside the published figures
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  slotcast reproduce                           every evaluation
+  slotcast reproduce replicast --seeds 3       one of them, quicker and less exact
+  slotcast reproduce --json figures.json       also as data, with the pictures
+  slotcast reproduce --list
+
+Exit status 1 if a claim that must hold does not.")]
+pub(crate) struct Arguments {
+    /// Evaluations to repeat; all if none is named
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+
+    /// Write the results as JSON, to stdout for `-` (docs/json.md)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// List the evaluations, and stop
+    #[arg(long)]
+    list: bool,
+
+    /// Number of seeds, in place of the experiments' own
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    seeds: Option<u32>,
+
+    /// Number of threads; one per core if not given. The results do not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    if arguments.list {
+        print(&listed())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let prepared = prepare(arguments)?;
+    let mut json = Destination::open_if_given(arguments.json.as_deref())?;
+    let quiet = json.as_ref().is_some_and(Destination::is_stdout);
+
+    let start = Instant::now();
+    let runner = Runner::new(arguments.threads.map(usize::from))?;
+    let bar = Bar::new(prepared.iter().map(Prepared::units).sum());
+    let say = |text: &str| if quiet { Ok(()) } else { bar.suspend(|| print(text)) };
+    let mut outcomes = Vec::new();
+    for evaluation in &prepared {
+        say(&format!("{}\n", evaluation.evaluation().title))?;
+        let mut printed = Ok(());
+        let outcome =
+            evaluation.run(&runner, &|units| bar.advance(units), &mut |part, found| {
+                if printed.is_ok() {
+                    printed = say(&rows_table(part, found));
+                }
+            })?;
+        printed?;
+        say(&claims_table(&outcome.claims))?;
+        outcomes.push(outcome);
+    }
+    bar.finish();
+
+    let broken: Vec<_> =
+        outcomes.iter().flat_map(Found::broken_claims).map(|claim| claim.id.clone()).collect();
+    let report = ReproduceReport::new(VERSION, outcomes, start.elapsed());
+    say(&format!(
+        "\n{}, {} events in {:.1} s, {} events/s; trace hash {}\n",
+        counted(report.runs, "run"),
+        report.events,
+        report.wall_time_s,
+        figure(report.events_per_s),
+        report.trace_hash
+    ))?;
+    if let Some(json) = &mut json {
+        json.write_json(&report)?;
+    }
+    if broken.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    eprintln!(
+        "Error: {} that must hold: {}",
+        counted(broken.len(), "broken claim"),
+        broken.join(", ")
+    );
+    Ok(ExitCode::from(1))
+}
+
+fn prepare(arguments: &Arguments) -> Result<Vec<Prepared>, Failure> {
+    let wanted: Vec<&'static Evaluation> = if arguments.names.is_empty() {
+        CATALOGUE.iter().collect()
+    } else {
+        arguments.names.iter().map(|name| named(name)).collect::<Result<_, _>>()?
+    };
+    let prepared = wanted.into_iter().map(|evaluation| evaluation.prepare(arguments.seeds));
+    Ok(prepared.collect::<Result<_, _>>()?)
+}
+
+fn named(name: &str) -> Result<&'static Evaluation, Box<InputError>> {
+    slotcast_lab::evaluation(name).map_err(|near| {
+        let help = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`slotcast reproduce --list` shows the evaluations".into(),
+        };
+        InputError::plain(format!("there is no evaluation `{name}`")).with_help(Some(help))
+    })
+}
+
+fn listed() -> String {
+    let mut table = text_table(&["name", "what it repeats", "experiments"]);
+    for evaluation in CATALOGUE {
+        let files: Vec<_> = evaluation.parts.iter().map(|part| part.file).collect();
+        table.add_row([evaluation.name, evaluation.title, &files.join("\n")]);
+    }
+    format!("{table}\n")
+}
+
+fn rows_table(part: &Part, findings: &Findings) -> String {
+    let header =
+        ["figure", "published", "measured ± 95 %", "deviation", "min to max", "unit", "mode"];
+    let mut table = table(&header);
+    for row in &findings.rows {
+        let spread = row.spread.map_or("-".into(), |spread| {
+            format!("{} to {}", figure(spread.min), figure(spread.max))
+        });
+        table.add_row([
+            row.id.clone(),
+            row.published.map_or("-".into(), figure),
+            estimate(Estimate { value: row.measured, ci95: row.ci95 }),
+            row.deviation_pct.map_or("-".into(), |percent| format!("{percent:+.1} %")),
+            spread,
+            row.unit.into(),
+            match row.mode {
+                Mode::AsPublished => "as published".into(),
+                Mode::SteadyState => "steady state".into(),
+            },
+        ]);
+    }
+    align_right(&mut table, 1);
+    let mut text = format!("\n{} ({})\n{table}\n", part.title, part.file);
+    let mut notes: Vec<_> = findings.rows.iter().filter_map(|row| row.note).collect();
+    notes.dedup();
+    notes.sort_unstable();
+    notes.dedup();
+    for note in notes {
+        text.push_str(&format!("note: {note}\n"));
+    }
+    text
+}
+
+fn claims_table(claims: &[Claim]) -> String {
+    let mut table = text_table(&["verdict", "claim", "measured"]);
+    for claim in claims {
+        let verdict = match (claim.holds, claim.certain) {
+            (true, _) => "holds",
+            (false, true) => "does not hold",
+            (false, false) => "does not hold (either way)",
+        };
+        table.add_row([verdict, &claim.text, &claim.measured]);
+    }
+    keep_whole(&mut table, 1);
+    let either =
+        "either way: published so close, or said so loosely, that a right model may differ";
+    format!("\nWhat the paper concludes\n{table}\nnote: {either}\n")
+}

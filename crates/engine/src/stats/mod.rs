@@ -1,0 +1,14 @@
+//! What is measured while a simulation runs. All sums are kept in integers where the values are
+//! integers, so that the order of additions cannot change a result.
+
+mod counter;
+mod gauge;
+mod station;
+mod tally;
+mod usage;
+
+pub use counter::Counter;
+pub use gauge::Gauge;
+pub use station::FifoStation;
+pub use tally::Tally;
+pub use usage::{Resource, Usage};

@@ -1,0 +1,29 @@
+//! The published evaluations that can be repeated by name.
+
+use crate::evaluation::Evaluation;
+use crate::nearest::nearest;
+use crate::replicast;
+
+/// Every evaluation. A new one is a line here, a module like `replicast`, and its experiment files.
+pub static CATALOGUE: &[Evaluation] = &[replicast::EVALUATION];
+
+/// The evaluation called `name`, or else the name that is most like it.
+pub fn evaluation(name: &str) -> Result<&'static Evaluation, Option<&'static str>> {
+    CATALOGUE
+        .iter()
+        .find(|evaluation| evaluation.name == name)
+        .ok_or_else(|| nearest(name, CATALOGUE.iter().map(|evaluation| evaluation.name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_experiment_of_every_evaluation_can_run() {
+        for evaluation in CATALOGUE {
+            assert!(evaluation.prepare(None).is_ok(), "{}", evaluation.name);
+        }
+        assert!(matches!(evaluation("replicsat"), Err(Some("replicast"))));
+    }
+}

@@ -1,0 +1,259 @@
+//! A published evaluation: what it runs, and what it says about what was published.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use slotcast_sim::Scenario;
+
+use crate::configuration::Seeds;
+use crate::estimate::{Estimate, Spread};
+use crate::experiment::Experiment;
+use crate::input_error::InputError;
+use crate::runner::{Completions, Execution, Progress, Runner, UNITS_PER_RUN, combined_hash};
+
+/// How a figure was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// The published run length, from the first nanosecond.
+    AsPublished,
+    /// A longer run whose warm-up is left out.
+    SteadyState,
+}
+
+/// One published figure beside what was measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// Which figure: `table2/128KiB/replicast-m/mean_latency`. Unique together with the mode.
+    pub id: String,
+    /// What the paper says; none where only a lost picture said it.
+    pub published: Option<f64>,
+    /// Mean over the seeds.
+    pub measured: f64,
+    /// Measured against published, in percent of published.
+    pub deviation_pct: Option<f64>,
+    /// Unit of both.
+    pub unit: &'static str,
+    /// How it was measured.
+    pub mode: Mode,
+    /// Half the width of the 95 % confidence interval of the mean.
+    pub ci95: Option<f64>,
+    /// Smallest and largest over the seeds.
+    pub spread: Option<Spread>,
+    /// What a reader must know to compare the two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<&'static str>,
+}
+
+impl Row {
+    /// A row over one sample per seed.
+    pub fn new(
+        id: String,
+        published: Option<f64>,
+        samples: &[f64],
+        unit: &'static str,
+        mode: Mode,
+    ) -> Row {
+        let Estimate { value, ci95 } = Estimate::of(samples);
+        let deviation_pct = published.map(|published| (value / published - 1.0) * 100.0);
+        let spread = Spread::of(samples);
+        Row { id, published, measured: value, deviation_pct, unit, mode, ci95, spread, note: None }
+    }
+
+    /// The same row with a note.
+    #[must_use]
+    pub fn with_note(mut self, note: &'static str) -> Row {
+        self.note = Some(note);
+        self
+    }
+}
+
+/// A statement of the paper, and whether it holds here.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Claim {
+    /// Short name.
+    pub id: String,
+    /// What is claimed.
+    pub text: String,
+    /// Whether the means over the seeds bear it out.
+    pub holds: bool,
+    /// Whether a right model must show it. Otherwise the published figures are so close, or the
+    /// statement so loose, that either is fine.
+    pub certain: bool,
+    /// The numbers that decided.
+    pub measured: String,
+}
+
+/// Data of a published picture.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Figure {
+    /// What it shows.
+    pub title: String,
+    /// Meaning of `x`.
+    pub x: &'static str,
+    /// Meaning and unit of `y`.
+    pub y: &'static str,
+    /// The lines of the picture.
+    pub series: Vec<Series>,
+}
+
+/// One line of a picture.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Series {
+    /// What it belongs to.
+    pub name: String,
+    /// Where.
+    pub x: Vec<f64>,
+    /// How much.
+    pub y: Vec<f64>,
+}
+
+/// Pictures by name.
+pub type Figures = BTreeMap<&'static str, Figure>;
+
+/// What a part of an evaluation found.
+#[derive(Debug, Clone, Default)]
+pub struct Findings {
+    /// Figures beside the published ones.
+    pub rows: Vec<Row>,
+    /// Pictures.
+    pub figures: Figures,
+}
+
+/// The runs of one point.
+#[derive(Debug)]
+pub struct Measured {
+    /// What was simulated.
+    pub scenario: Scenario,
+    /// One execution per seed.
+    pub runs: Vec<Execution>,
+}
+
+/// One experiment of an evaluation, and how its runs become rows.
+#[derive(Debug)]
+pub struct Part {
+    /// What it does, as a heading.
+    pub title: &'static str,
+    /// The experiment file's name under `experiments/`.
+    pub file: &'static str,
+    /// What the file says.
+    pub text: &'static str,
+    pub(crate) evaluate: fn(&[Measured]) -> Findings,
+}
+
+/// A published evaluation that can be repeated by name.
+#[derive(Debug)]
+pub struct Evaluation {
+    /// What to call it.
+    pub name: &'static str,
+    /// Where it was published.
+    pub title: &'static str,
+    /// What is run, one after another.
+    pub parts: &'static [Part],
+    pub(crate) claims: fn(&Findings) -> Vec<Claim>,
+}
+
+/// What a whole evaluation found.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// Name of the evaluation.
+    pub name: &'static str,
+    /// Rows and figures of all parts.
+    pub findings: Findings,
+    /// The paper's statements.
+    pub claims: Vec<Claim>,
+    /// Number of runs.
+    pub runs: usize,
+    /// Events over all runs.
+    pub events: u64,
+    /// Hash over the trace hashes of all runs.
+    pub trace_hash: u64,
+}
+
+impl Outcome {
+    /// The statements that a right model must show, and that do not hold.
+    pub fn broken_claims(&self) -> impl Iterator<Item = &Claim> {
+        self.claims.iter().filter(|claim| claim.certain && !claim.holds)
+    }
+}
+
+/// An evaluation whose experiments have been read and checked.
+#[derive(Debug)]
+pub struct Prepared {
+    evaluation: &'static Evaluation,
+    experiments: Vec<Experiment>,
+}
+
+impl Evaluation {
+    /// Reads the experiments; `seeds` replaces the number of seeds in each.
+    ///
+    /// # Errors
+    /// If an experiment file is wrong, which a test excludes.
+    pub fn prepare(&'static self, seeds: Option<u32>) -> Result<Prepared, Box<InputError>> {
+        let mut experiments = Vec::new();
+        for part in self.parts {
+            let mut experiment = Experiment::from_toml(part.file, part.text, &[])?;
+            if let Some(count) = seeds {
+                experiment.seeds = Seeds { count, ..experiment.seeds };
+            }
+            experiments.push(experiment);
+        }
+        Ok(Prepared { evaluation: self, experiments })
+    }
+}
+
+impl Prepared {
+    /// The evaluation.
+    pub fn evaluation(&self) -> &'static Evaluation {
+        self.evaluation
+    }
+
+    /// Units of progress that [`Prepared::run`] will report.
+    pub fn units(&self) -> u64 {
+        let runs = |e: &Experiment| e.points.len() as u64 * u64::from(e.seeds.count);
+        self.experiments.iter().map(runs).sum::<u64>() * UNITS_PER_RUN
+    }
+
+    /// Runs the parts. `finished` is called after each of them with what it found, so that a reader
+    /// has it even if the rest is interrupted.
+    ///
+    /// # Errors
+    /// If a scenario cannot be run.
+    pub fn run(
+        &self,
+        runner: &Runner,
+        progress: Progress<'_>,
+        finished: &mut dyn FnMut(&Part, &Findings),
+    ) -> Result<Outcome, Box<InputError>> {
+        let mut outcome = Outcome {
+            name: self.evaluation.name,
+            findings: Findings::default(),
+            claims: Vec::new(),
+            runs: 0,
+            events: 0,
+            trace_hash: 0,
+        };
+        let mut hash = Vec::new();
+        for (part, experiment) in self.evaluation.parts.iter().zip(&self.experiments) {
+            let Experiment { points, seeds, .. } = experiment;
+            let runs = runner.run(points, *seeds, Completions::Keep, progress)?;
+            let measured: Vec<_> = points
+                .iter()
+                .zip(runs)
+                .map(|(point, runs)| Measured { scenario: point.scenario.clone(), runs })
+                .collect();
+            let reports = || measured.iter().flat_map(|m| &m.runs).map(|run| &run.report);
+            outcome.runs += reports().count();
+            outcome.events += reports().map(|report| report.events).sum::<u64>();
+            hash.push(combined_hash(reports()));
+
+            let findings = (part.evaluate)(&measured);
+            finished(part, &findings);
+            outcome.findings.rows.extend(findings.rows);
+            outcome.findings.figures.extend(findings.figures);
+        }
+        outcome.trace_hash = hash.into_iter().reduce(crate::runner::mix).unwrap_or(0);
+        outcome.claims = (self.evaluation.claims)(&outcome.findings);
+        Ok(outcome)
+    }
+}

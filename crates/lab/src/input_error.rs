@@ -1,0 +1,113 @@
+//! What is wrong with an input, and where: one error that shows the line.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+
+/// A text that was read: a file, or one argument of the command line.
+#[derive(Debug)]
+pub(crate) struct Source {
+    name: String,
+    text: NamedSource<String>,
+}
+
+impl Source {
+    pub(crate) fn new(name: impl Into<String>, text: impl Into<String>) -> Arc<Source> {
+        let name = name.into();
+        let text = NamedSource::new(&name, text.into());
+        Arc::new(Source { name, text })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        self.text.inner()
+    }
+}
+
+/// A place in a source: where a value comes from, for errors that are found later.
+#[derive(Debug, Clone)]
+pub(crate) struct Origin {
+    pub(crate) source: Arc<Source>,
+    pub(crate) span: Range<usize>,
+}
+
+impl Origin {
+    /// An error at this place; `label` says what was expected there.
+    pub(crate) fn error(
+        &self,
+        message: impl Into<String>,
+        label: impl Into<String>,
+    ) -> Box<InputError> {
+        Box::new(InputError {
+            message: message.into(),
+            source: Some(Arc::clone(&self.source)),
+            label: Some((self.span.clone(), label.into())),
+            help: None,
+        })
+    }
+}
+
+/// Input that cannot be used. Nothing has run.
+///
+/// As a [`Diagnostic`] it prints the line at fault with what was expected, and the nearest valid name
+/// where a name is unknown.
+#[derive(Debug, Clone)]
+pub struct InputError {
+    message: String,
+    source: Option<Arc<Source>>,
+    label: Option<(Range<usize>, String)>,
+    help: Option<String>,
+}
+
+impl InputError {
+    /// An error about `source` as a whole.
+    pub(crate) fn whole(source: &Arc<Source>, message: impl Into<String>) -> Box<InputError> {
+        Box::new(InputError {
+            message: format!("{}: {}", source.name, message.into()),
+            source: None,
+            label: None,
+            help: None,
+        })
+    }
+
+    /// An error without a text to show.
+    pub fn plain(message: impl Into<String>) -> Box<InputError> {
+        Box::new(InputError { message: message.into(), source: None, label: None, help: None })
+    }
+
+    /// The same error with a line of help, if there is one.
+    #[must_use]
+    pub fn with_help(mut self: Box<Self>, help: Option<String>) -> Box<InputError> {
+        self.help = help;
+        self
+    }
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for InputError {}
+
+impl Diagnostic for InputError {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.source.as_ref().map(|source| &source.text as &dyn SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let (span, label) = self.label.as_ref()?;
+        let span = LabeledSpan::new_with_span(Some(label.clone()), span.clone());
+        Some(Box::new(std::iter::once(span)))
+    }
+}

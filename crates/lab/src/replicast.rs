@@ -1,0 +1,92 @@
+//! The evaluation of the Replicast paper: Tables 2, 3 and 5, Figures 8 to 13, and what it concludes.
+
+mod claims;
+mod figures;
+mod rows;
+
+use slotcast_sim::{RunReport, Scenario};
+
+use crate::configuration::Configuration;
+use crate::evaluation::{Evaluation, Measured, Part};
+use crate::published::{self, Cell};
+use crate::setting;
+
+/// The evaluation, for the catalogue.
+pub(crate) const EVALUATION: Evaluation = Evaluation {
+    name: "replicast",
+    title: "Replicast paper, section IV: Tables 2, 3 and 5, Figures 8 to 13",
+    parts: &[
+        Part {
+            title: "Tables 2, 3 and 5, Figures 9 to 11: as published, warm-up included",
+            file: "experiments/replicast.toml",
+            text: include_str!("../../../experiments/replicast.toml"),
+            evaluate: rows::as_published,
+        },
+        Part {
+            title: "Tables 2 and 3: steady state, warm-up removed",
+            file: "experiments/replicast-steady.toml",
+            text: include_str!("../../../experiments/replicast-steady.toml"),
+            evaluate: rows::steady_state,
+        },
+        Part {
+            title: "Figures 8, 12 and 13: 30 initiators, as published",
+            file: "experiments/replicast-30.toml",
+            text: include_str!("../../../experiments/replicast-30.toml"),
+            evaluate: rows::thirty_initiators,
+        },
+    ],
+    claims: claims::claims,
+};
+
+/// The protocols in the order of the paper's tables.
+const PROTOCOLS: [&str; 3] = ["uch-ccp", "replicast-m", "replicast-h"];
+
+/// The disk rates that the paper compares, in its MB/s.
+const DISKS: [u64; 2] = [400, 1000];
+
+/// Which cell of the paper's tables a scenario is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct CellKey {
+    disk_mbps: u64,
+    chunk_kib: u64,
+    protocol: &'static str,
+}
+
+impl CellKey {
+    fn of(scenario: &Scenario) -> CellKey {
+        let configuration =
+            Configuration { scenario: scenario.clone(), ..Configuration::default() };
+        let kind = setting::find("protocol.kind").expect("a setting").get(&configuration);
+        let setting::Value::Word(protocol) = kind else { unreachable!("a protocol is a word") };
+        CellKey {
+            // The original simulator's MB is 1024 * 1024 bytes, and so is the experiment's.
+            disk_mbps: scenario.disk.rate.as_bps() / (8 << 20),
+            chunk_kib: scenario.workload.chunk_size.as_bytes() >> 10,
+            protocol,
+        }
+    }
+
+    fn published(&self) -> Option<&'static Cell> {
+        published::tables_2_and_3().iter().find(|cell| {
+            (cell.disk_mbps, cell.chunk_kib, cell.protocol)
+                == (self.disk_mbps, self.chunk_kib, self.protocol)
+        })
+    }
+}
+
+/// `16KiB`, `128KiB` or `1MiB`.
+fn chunk_name(kib: u64) -> String {
+    if kib >= 1024 { format!("{}MiB", kib / 1024) } else { format!("{kib}KiB") }
+}
+
+/// `table2/128KiB/replicast-m/<metric>`.
+fn table_id(cell: &Cell, metric: &str) -> String {
+    format!("table{}/{}/{}/{metric}", cell.table, chunk_name(cell.chunk_kib), cell.protocol)
+}
+
+impl Measured {
+    /// One sample per seed.
+    fn samples(&self, of: fn(&RunReport) -> f64) -> Vec<f64> {
+        self.runs.iter().map(|run| of(&run.report)).collect()
+    }
+}

@@ -1,0 +1,201 @@
+//! Rows: one published figure each, beside what was measured.
+
+use super::figures;
+use super::{CellKey, DISKS, PROTOCOLS, chunk_name, table_id};
+use crate::evaluation::{Figures, Findings, Measured, Mode, Row};
+use crate::published::{Cell, table_5, tables_2_and_3};
+
+/// The paper's time from a put request to its accept: two control messages of 2.424 us and two trips.
+const TENTATIVE_US: f64 = 7.0;
+/// Negotiating groups of 90 targets, 9 in each.
+const GROUPS: f64 = 10.0;
+
+pub(super) fn as_published(measured: &[Measured]) -> Findings {
+    let mode = Mode::AsPublished;
+    let mut rows = Vec::new();
+    for (cell, point) in cells(measured) {
+        let latency = point.samples(|r| r.latency.mean);
+        let implied: Vec<_> = latency.iter().map(|us| implied_chunks_per_s(point, *us)).collect();
+        let published = implied_chunks_per_s(point, cell.mean_latency_us);
+        let rate = point.samples(|r| r.chunks_per_s);
+        let disk = point.samples(|r| r.disk_utilization * 100.0);
+        rows.push(table_row(cell, "mean_latency", cell.mean_latency_us, &latency, "us", mode));
+        rows.push(table_row(cell, "chunks_per_s", cell.chunks_per_s, &rate, "1/s", mode));
+        rows.push(
+            table_row(cell, "implied_chunks_per_s", published, &implied, "1/s", mode)
+                .with_note("implied_chunks_per_s is 90 / mean latency, published and measured"),
+        );
+        rows.push(table_row(cell, "disk_utilization", cell.disk_utilization_pct, &disk, "%", mode));
+    }
+    rows.extend(table_5_rows(measured));
+    rows.extend(figure_rows("figure9", 128, measured));
+    rows.extend(figure_rows("figure10", 16, measured));
+    rows.extend(scaling_rows(measured));
+
+    let mut pictures = Figures::new();
+    pictures.insert(
+        "figure9",
+        figures::throughput("Put throughput, 128 KiB chunks, 90 initiators", 128, measured),
+    );
+    pictures.insert(
+        "figure10",
+        figures::throughput("Put throughput, 16 KiB chunks, 90 initiators", 16, measured),
+    );
+    pictures.insert("figure11", figures::sorted_latencies(measured));
+    Findings { rows, figures: pictures }
+}
+
+pub(super) fn steady_state(measured: &[Measured]) -> Findings {
+    let mode = Mode::SteadyState;
+    let mut rows = Vec::new();
+    for (cell, point) in cells(measured) {
+        let latency = point.samples(|r| r.latency.mean);
+        let published = implied_chunks_per_s(point, cell.mean_latency_us);
+        let rate = point.samples(|r| r.chunks_per_s);
+        let disk = point.samples(|r| r.disk_utilization * 100.0);
+        rows.push(table_row(cell, "mean_latency", cell.mean_latency_us, &latency, "us", mode));
+        // The published chunks/s miss what was in flight at the end of so short a run.
+        rows.push(
+            table_row(cell, "steady_chunks_per_s", published, &rate, "1/s", mode)
+                .with_note("steady_chunks_per_s is published as 90 / published mean latency"),
+        );
+        rows.push(table_row(cell, "disk_utilization", cell.disk_utilization_pct, &disk, "%", mode));
+    }
+    Findings { rows, figures: Figures::new() }
+}
+
+/// Little's law: a closed loop completes as many chunks in each mean latency as there are initiators.
+fn implied_chunks_per_s(point: &Measured, mean_latency_us: f64) -> f64 {
+    f64::from(point.scenario.cluster.initiators) * 1e6 / mean_latency_us
+}
+
+fn table_row(
+    cell: &Cell,
+    metric: &str,
+    published: f64,
+    samples: &[f64],
+    unit: &'static str,
+    mode: Mode,
+) -> Row {
+    Row::new(table_id(cell, metric), Some(published), samples, unit, mode)
+}
+
+pub(super) fn thirty_initiators(measured: &[Measured]) -> Findings {
+    let mut rows = figure_rows("figure12", 128, measured);
+    rows.extend(figure_rows("figure13", 1024, measured));
+    for point in measured {
+        let key = CellKey::of(&point.scenario);
+        if key.chunk_kib == 16 {
+            let id = format!("figure8/{}/mean_latency", key.protocol);
+            let samples = point.samples(|r| r.latency.mean);
+            rows.push(Row::new(id, None, &samples, "us", Mode::AsPublished));
+        }
+    }
+    let mut pictures = Figures::new();
+    pictures.insert("figure8", figures::latencies_by_chunk(measured));
+    pictures.insert(
+        "figure12",
+        figures::throughput("Put throughput, 128 KiB chunks, 30 initiators", 128, measured),
+    );
+    pictures.insert(
+        "figure13",
+        figures::throughput("Put throughput, 1 MiB chunks, 30 initiators", 1024, measured),
+    );
+    Findings { rows, figures: pictures }
+}
+
+/// The cells of the tables with their runs, in the tables' order.
+fn cells(measured: &[Measured]) -> impl Iterator<Item = (&'static Cell, &Measured)> {
+    tables_2_and_3().iter().filter_map(|cell| {
+        let point = measured.iter().find(|point| {
+            CellKey::of(&point.scenario).published().is_some_and(|found| std::ptr::eq(found, cell))
+        });
+        point.map(|point| (cell, point))
+    })
+}
+
+/// The runs of one chunk size, protocol by protocol, slow disks first.
+pub(super) fn bars(
+    chunk_kib: u64,
+    measured: &[Measured],
+) -> impl Iterator<Item = (CellKey, &Measured)> {
+    let keys = PROTOCOLS.into_iter().flat_map(move |protocol| {
+        DISKS.into_iter().map(move |disk_mbps| CellKey { disk_mbps, chunk_kib, protocol })
+    });
+    keys.filter_map(|key| {
+        let point = measured.iter().find(|point| CellKey::of(&point.scenario) == key);
+        point.map(|point| (key, point))
+    })
+}
+
+/// One row per bar of a throughput picture. With 30 initiators the published bars are lost.
+fn figure_rows(figure: &str, chunk_kib: u64, measured: &[Measured]) -> Vec<Row> {
+    bars(chunk_kib, measured)
+        .map(|(key, point)| {
+            let paper = key.published().filter(|_| point.scenario.cluster.initiators == 90);
+            let id = format!("{figure}/{}MBps/{}/chunks_per_s", key.disk_mbps, key.protocol);
+            let samples = point.samples(|r| r.chunks_per_s);
+            let published = paper.map(|cell| cell.chunks_per_s);
+            Row::new(id, published, &samples, "1/s", Mode::AsPublished)
+        })
+        .collect()
+}
+
+/// How much faster disks help: 1000 against 400 MB/s, in mean latency and in throughput.
+fn scaling_rows(measured: &[Measured]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (slow_cell, slow) in cells(measured).filter(|(cell, _)| cell.disk_mbps == DISKS[0]) {
+        let fast = cells(measured).find(|(cell, _)| {
+            (cell.disk_mbps, cell.chunk_kib, cell.protocol)
+                == (DISKS[1], slow_cell.chunk_kib, slow_cell.protocol)
+        });
+        let Some((fast_cell, fast)) = fast else { continue };
+        let mut row = |metric: &str, published: f64, over: &[f64], under: &[f64]| {
+            // Seed by seed: the same random choices before and after.
+            let ratios: Vec<_> = over.iter().zip(under).map(|(a, b)| a / b).collect();
+            let chunk = chunk_name(slow_cell.chunk_kib);
+            let id = format!("scaling/{chunk}/{}/{metric}", slow_cell.protocol);
+            rows.push(Row::new(id, Some(published), &ratios, "ratio", Mode::AsPublished));
+        };
+        row(
+            "mean_latency",
+            slow_cell.mean_latency_us / fast_cell.mean_latency_us,
+            &slow.samples(|r| r.latency.mean),
+            &fast.samples(|r| r.latency.mean),
+        );
+        row(
+            "chunks_per_s",
+            fast_cell.chunks_per_s / slow_cell.chunks_per_s,
+            &fast.samples(|r| r.chunks_per_s),
+            &slow.samples(|r| r.chunks_per_s),
+        );
+    }
+    rows
+}
+
+/// Table 5 follows from the throughput of Replicast-M in Table 3.
+fn table_5_rows(measured: &[Measured]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for line in table_5() {
+        let key =
+            CellKey { disk_mbps: DISKS[1], chunk_kib: line.chunk_kib, protocol: "replicast-m" };
+        let Some(point) = measured.iter().find(|point| CellKey::of(&point.scenario) == key) else {
+            continue;
+        };
+        let between: Vec<_> =
+            point.samples(|r| r.chunks_per_s).iter().map(|rate| GROUPS * 1e6 / rate).collect();
+        let chance: Vec<_> =
+            between.iter().map(|us| (1.0 - (-TENTATIVE_US / us).exp()) * 100.0).collect();
+        let chunk = chunk_name(line.chunk_kib);
+        let mode = Mode::AsPublished;
+        let id = format!("table5/{chunk}/put_interarrival");
+        let rounded = "table5: the paper rounds 11.0, 56.8 and 503.8 us to 11, 50 and 500";
+        rows.push(
+            Row::new(id, Some(line.interarrival_us), &between, "us", mode).with_note(rounded),
+        );
+        let id = format!("table5/{chunk}/poisson_probability");
+        let rounded = "table5: its probabilities follow from the rounded times";
+        rows.push(Row::new(id, Some(line.probability_pct), &chance, "%", mode).with_note(rounded));
+    }
+    rows
+}

@@ -1,0 +1,104 @@
+//! How the types of a [`slotcast_sim::Scenario`]'s fields become [`Value`]s and back.
+
+use slotcast_sim::{Backpressure, Fidelity, Grant, Load, ProtocolKind, TargetChoice};
+use slotcast_units::{Rate, Share, Size, Span};
+
+use super::kind::{Value, Word};
+
+/// A type that a setting can have.
+pub(super) trait Field: Sized {
+    /// As a value.
+    fn to_value(&self) -> Value;
+    /// From a value of the same kind.
+    fn from_value(value: Value) -> Self;
+}
+
+#[cold]
+fn wrong_kind(value: Value, wanted: &str) -> ! {
+    panic!("{value:?} was given to a setting that holds a {wanted}")
+}
+
+macro_rules! plain {
+    ($($type:ty => $variant:ident),*) => { $(
+        impl Field for $type {
+            fn to_value(&self) -> Value {
+                Value::$variant(*self)
+            }
+            fn from_value(value: Value) -> Self {
+                match value {
+                    Value::$variant(inner) => inner,
+                    other => wrong_kind(other, stringify!($variant)),
+                }
+            }
+        }
+    )* };
+}
+plain!(u64 => Count, Size => Size, Rate => Rate, Span => Span, Share => Share, bool => Switch);
+
+impl Field for u32 {
+    fn to_value(&self) -> Value {
+        Value::Count(u64::from(*self))
+    }
+    fn from_value(value: Value) -> Self {
+        u32::try_from(u64::from_value(value)).expect("the table's range is within 32 bits")
+    }
+}
+
+/// An enum written as one of a few words.
+pub(super) trait Choice: Sized + Copy + PartialEq + 'static {
+    /// Every variant.
+    const VARIANTS: &'static [Self];
+    /// The word of each variant, in the same order.
+    const WORDS: &'static [Word];
+}
+
+macro_rules! choice {
+    ($type:ident { $($variant:ident = $word:literal, $doc:literal;)* }) => {
+        impl Choice for $type {
+            const VARIANTS: &'static [$type] = &[$($type::$variant),*];
+            const WORDS: &'static [Word] = &[$(Word { word: $word, doc: $doc }),*];
+        }
+        impl Field for $type {
+            fn to_value(&self) -> Value {
+                // A match, so that a new variant does not compile until it has a word.
+                match self { $($type::$variant => Value::Word($word)),* }
+            }
+            fn from_value(value: Value) -> Self {
+                match value {
+                    Value::Word(word) => {
+                        let index = Self::WORDS.iter().position(|w| w.word == word);
+                        Self::VARIANTS[index.expect("a word from this choice's own list")]
+                    }
+                    other => wrong_kind(other, stringify!($type)),
+                }
+            }
+        }
+    };
+}
+
+choice!(ProtocolKind {
+    ReplicastM = "replicast-m", "one multicast transfer in a window common to all replicas";
+    ReplicastH = "replicast-h", "unicast transfers in consecutive windows";
+    UchCcp = "uch-ccp", "unicast at rates that the target grants";
+    UchAimd = "uch-aimd", "unicast, additive increase and multiplicative decrease; only with run.fidelity frame";
+});
+choice!(Backpressure {
+    KeepRoom = "keep-room", "as soon as the disk has room for one more chunk, those on their way counted";
+    DrainFirst = "drain-first", "not before a full queue has drained, as in the original simulator";
+});
+choice!(TargetChoice {
+    Random = "random", "distinct targets at random, none of them used for the previous chunk";
+    Ring = "ring", "consistent hashing on a ring with virtual nodes";
+});
+choice!(Grant {
+    Interleaved = "interleaved", "every flow gets an equal share at once";
+    Serial = "serial", "one flow after another at the full rate";
+});
+choice!(Load {
+    Closed = "closed", "the next request starts when one of the window ends";
+    Open = "open", "requests arrive as a Poisson process";
+});
+choice!(Fidelity {
+    Flow = "flow", "a transfer is one event, shared rates are recomputed when flows come and go";
+    Frame = "frame", "every frame is an event, as in the paper";
+});

@@ -1,0 +1,365 @@
+//! The table itself. One line of doc, the unit with its range, and where the default comes from.
+
+use slotcast_sim::{Backpressure, Fidelity, Grant, Load, ProtocolKind, TargetChoice};
+use slotcast_units::{Rate, Share, Size, Span};
+
+use super::Setting;
+use super::field::{Choice, Field};
+use super::kind::{Kind, Range};
+
+/// The sections of an experiment file that hold settings, in the order in which they are listed.
+pub fn sections() -> impl Iterator<Item = &'static str> {
+    SECTIONS.iter().map(|(section, _)| *section)
+}
+
+/// What a section is about, if there is one of that name.
+pub fn section_doc(section: &str) -> Option<&'static str> {
+    SECTIONS.iter().find(|(name, _)| *name == section).map(|(_, doc)| *doc)
+}
+
+const SECTIONS: &[(&str, &str)] = &[
+    ("cluster", "initiators, targets and how replicas spread over them"),
+    ("network", "edge ports around a non-blocking core"),
+    ("disk", "one disk per target"),
+    ("protocol", "which protocol moves chunks"),
+    ("replicast", "parameters of the Replicast protocols"),
+    ("unicast", "parameters of the unicast peers"),
+    ("quirks", "behaviour of the original simulator, kept only to repeat its figures"),
+    ("workload", "what the initiators do"),
+    ("faults", "what goes wrong"),
+    ("run", "how long, and in what detail"),
+    ("seeds", "replications: every point runs once with each seed"),
+];
+
+const PAPER: &str = "Replicast paper IV";
+const SURGE: &str = "SURGE d92018f";
+const OURS: &str = "our choice";
+
+const fn count(min: u64, max: u64) -> Kind {
+    Kind::Count(Range { min, max })
+}
+const fn size(min: Size, max: Size) -> Kind {
+    Kind::Size(Range { min, max })
+}
+const fn rate() -> Kind {
+    Kind::Rate(Range { min: Rate::from_bps(1_000_000), max: Rate::from_bps(10_000_000_000_000) })
+}
+const fn span(min: Span, max: Span) -> Kind {
+    Kind::Span(Range { min, max })
+}
+const fn share(min: Share, max: Share) -> Kind {
+    Kind::Share(Range { min, max })
+}
+const fn choice<T: Choice>() -> Kind {
+    Kind::Choice(T::WORDS)
+}
+
+const NO_TIME: Span = Span::ZERO;
+const HOUR: Span = Span::from_secs(3600);
+const SECOND: Span = Span::from_secs(1);
+const ANY_PART: Kind = share(Share::ZERO, Share::ONE);
+// Headers and control messages may take much of a link, but something must be left for payload.
+const MOST: Share = Share::from_percent(90);
+
+macro_rules! setting {
+    (seeds . $name:ident, $kind:expr, $source:expr, $doc:expr) => {
+        setting!(@ [seeds], seeds.$name, $kind, $source, $doc)
+    };
+    ($section:ident . $name:ident, $kind:expr, $source:expr, $doc:expr) => {
+        setting!(@ [scenario.$section], $section.$name, $kind, $source, $doc)
+    };
+    (@ [$($path:ident).*], $section:ident . $name:ident, $kind:expr, $source:expr, $doc:expr) => {
+        Setting {
+            key: concat!(stringify!($section), ".", stringify!($name)),
+            doc: $doc,
+            kind: $kind,
+            source: $source,
+            get: |configuration| configuration.$($path).*.$name.to_value(),
+            set: |configuration, value| {
+                configuration.$($path).*.$name = Field::from_value(value);
+            },
+        }
+    };
+}
+
+/// Every setting, section by section.
+pub fn all() -> &'static [Setting] {
+    ALL
+}
+
+static ALL: &[Setting] = &[
+    setting!(cluster.initiators, count(1, 1_000_000), PAPER, "Number of initiators."),
+    setting!(cluster.targets, count(1, 1_000_000), PAPER, "Number of targets, one disk each."),
+    setting!(cluster.replicas, count(1, 16), PAPER, "Replicas of each chunk."),
+    setting!(
+        cluster.targets_per_domain,
+        count(1, 1_000),
+        OURS,
+        "Targets that fail together (one machine); replicas go to different failure domains."
+    ),
+    setting!(
+        cluster.group_size,
+        count(1, 64),
+        SURGE,
+        "Targets in a negotiating group, which answer a put request together."
+    ),
+    setting!(network.link_rate, rate(), PAPER, "Line rate of every edge port, each way."),
+    setting!(
+        network.overhead,
+        share(Share::ZERO, MOST),
+        SURGE,
+        "Part of the line rate that headers take."
+    ),
+    setting!(network.trip, span(NO_TIME, SECOND), SURGE, "One-way time through the core."),
+    setting!(
+        network.frame,
+        size(Size::from_bytes(64), Size::from_mib(1)),
+        PAPER,
+        "Payload of one frame."
+    ),
+    setting!(
+        disk.rate,
+        rate(),
+        "Replicast paper, Table 2",
+        "Sustained rate of a disk, reading or writing."
+    ),
+    setting!(
+        disk.queue_limit,
+        size(Size::ZERO, Size::from_mib(1 << 20)),
+        SURGE,
+        "Backlog on a disk from which its target asks initiators to wait."
+    ),
+    setting!(protocol.kind, choice::<ProtocolKind>(), OURS, "Which protocol moves chunks."),
+    setting!(
+        replicast.control_size,
+        size(Size::from_bytes(1), Size::from_kib(64)),
+        "Replicast paper IV.H",
+        "Size that the simulation charges for a control message."
+    ),
+    setting!(
+        replicast.control_share,
+        share(Share::from_ppm(1), MOST),
+        SURGE,
+        "Part of the usable link rate that is kept for control messages."
+    ),
+    setting!(
+        replicast.bid_multiplier,
+        share(Share::ZERO, Share::from_percent(1000)),
+        SURGE,
+        "Width of a bid's window over the transfer's time; 0 is 140% for Replicast-M, 110% for \
+         Replicast-H."
+    ),
+    setting!(
+        replicast.bid_gap,
+        span(NO_TIME, SECOND),
+        SURGE,
+        "Idle time that a target leaves between windows, beyond one trip."
+    ),
+    setting!(
+        replicast.backpressure,
+        choice::<Backpressure>(),
+        OURS,
+        "How a backlog on the disk delays the windows that a target offers."
+    ),
+    setting!(
+        replicast.answer_timeout,
+        span(NO_TIME, HOUR),
+        OURS,
+        "How long an initiator waits for missing answers; 0 is eight control round trips."
+    ),
+    setting!(
+        replicast.ack_timeout,
+        span(NO_TIME, HOUR),
+        OURS,
+        "How long after a window an acknowledgement may take; 0 is eight chunk times on disk and link."
+    ),
+    setting!(
+        replicast.max_rounds,
+        count(1, 1_000_000),
+        OURS,
+        "Rounds of asking before a put or get is given up."
+    ),
+    setting!(
+        unicast.control_size,
+        size(Size::from_bytes(1), Size::from_kib(64)),
+        "Replicast paper IV.H",
+        "Size that the simulation charges for a control message."
+    ),
+    setting!(
+        unicast.target_choice,
+        choice::<TargetChoice>(),
+        SURGE,
+        "How an initiator picks its targets."
+    ),
+    setting!(
+        unicast.virtual_nodes,
+        count(1, 65_536),
+        OURS,
+        "Points on the ring per target, where targets are picked by consistent hashing."
+    ),
+    setting!(
+        unicast.grant,
+        choice::<Grant>(),
+        SURGE,
+        "How a UCH-CCP target shares its link among flows."
+    ),
+    setting!(
+        unicast.aimd_step,
+        rate(),
+        SURGE,
+        "UCH-AIMD: starting rate, lowest rate and additive step."
+    ),
+    setting!(
+        quirks.queued_windows,
+        Kind::Switch,
+        SURGE,
+        "Replicast-M targets offer windows at the end of a queue, or cancelled ones again, instead of \
+         the first hole."
+    ),
+    setting!(
+        quirks.consecutive_triples,
+        Kind::Switch,
+        SURGE,
+        "Replicast-M tries only three bids that follow each other in time, and the last such triple \
+         never."
+    ),
+    setting!(
+        quirks.abandon_without_window,
+        Kind::Switch,
+        SURGE,
+        "Replicast-M gives a chunk up for a new one when there is no common window, its time not \
+         counted."
+    ),
+    setting!(
+        quirks.keep_idle_window,
+        Kind::Switch,
+        SURGE,
+        "Replicast-H keeps the whole window of a bid that was preferred for its idle target."
+    ),
+    setting!(
+        quirks.coin_toss_extension,
+        Kind::Switch,
+        SURGE,
+        "Replicast-H lets an idle target stretch its window only at the toss of a coin."
+    ),
+    setting!(
+        quirks.free_last_frame,
+        Kind::Switch,
+        SURGE,
+        "UCH does not charge the last frame of a replica to the sender's link."
+    ),
+    setting!(
+        quirks.avoid_previous_group,
+        Kind::Switch,
+        SURGE,
+        "A Replicast initiator never uses the negotiating group of its previous chunk."
+    ),
+    setting!(
+        quirks.early_statistics,
+        Kind::Switch,
+        SURGE,
+        "Chunks of the last hundredth of the run are not counted in chunks_per_s, and disk time is \
+         credited when a write is scheduled, in whole percent."
+    ),
+    setting!(
+        workload.load,
+        choice::<Load>(),
+        PAPER,
+        "Closed loop (as fast as the cluster takes it) or open loop (at a given rate)."
+    ),
+    setting!(workload.window, count(1, 65_536), SURGE, "Requests in flight per initiator."),
+    setting!(
+        workload.arrivals_per_s,
+        count(1, 1_000_000_000),
+        OURS,
+        "Open loop: mean arrivals per second over all initiators together."
+    ),
+    setting!(
+        workload.chunk_size,
+        size(Size::from_bytes(1), Size::from_mib(1024)),
+        PAPER,
+        "Size of every chunk."
+    ),
+    setting!(
+        workload.get_share,
+        ANY_PART,
+        OURS,
+        "Part of the requests that are gets of chunks stored before."
+    ),
+    setting!(
+        workload.start_spread,
+        span(NO_TIME, HOUR),
+        OURS,
+        "Closed loop: initiators start at random times within this span; 0 starts all at once."
+    ),
+    setting!(
+        workload.preloaded_chunks,
+        count(0, 100_000_000),
+        OURS,
+        "Chunks that are on the targets when the run starts, for gets to find."
+    ),
+    setting!(faults.message_loss, ANY_PART, OURS, "Part of the control messages that are lost."),
+    setting!(
+        faults.message_duplication,
+        ANY_PART,
+        OURS,
+        "Part of the control messages that arrive twice."
+    ),
+    setting!(
+        faults.message_delay,
+        span(NO_TIME, SECOND),
+        OURS,
+        "Longest extra delay of a control message, uniform from zero: reorders messages."
+    ),
+    setting!(
+        faults.transfer_corruption,
+        ANY_PART,
+        OURS,
+        "Part of the transfers that arrive damaged."
+    ),
+    setting!(
+        faults.targets_down,
+        count(0, 1_000_000),
+        OURS,
+        "Number of targets that stop answering at `faults.down_at`."
+    ),
+    setting!(faults.down_at, span(NO_TIME, HOUR), OURS, "When they stop."),
+    setting!(
+        faults.up_at,
+        span(NO_TIME, HOUR),
+        OURS,
+        "When they are back, with their data but without reservations; 0 is never."
+    ),
+    setting!(
+        faults.slow_disks,
+        count(0, 1_000_000),
+        OURS,
+        "Number of targets whose disk runs at `faults.slow_factor` of its rate."
+    ),
+    setting!(
+        faults.slow_factor,
+        ANY_PART,
+        OURS,
+        "Rate of a slow disk over the rate of a healthy one."
+    ),
+    setting!(run.length, span(Span::from_us(1), HOUR), OURS, "Simulated time, warm-up included."),
+    setting!(
+        run.warmup,
+        span(NO_TIME, HOUR),
+        OURS,
+        "Simulated time at the start that is left out of the statistics."
+    ),
+    setting!(run.fidelity, choice::<Fidelity>(), OURS, "Detail of the network model."),
+    setting!(
+        seeds.first,
+        count(0, u64::MAX),
+        OURS,
+        "The first seed; the others follow it one by one."
+    ),
+    setting!(
+        seeds.count,
+        count(1, 100_000),
+        OURS,
+        "Number of seeds, and so of runs of every point; intervals need at least two."
+    ),
+];

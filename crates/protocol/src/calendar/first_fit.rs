@@ -1,0 +1,36 @@
+//! The calendar of Replicast-H: the first hole that is wide enough.
+
+use slotcast_units::Time;
+
+use super::{Ask, Calendar, Reservation, State};
+use crate::window::Window;
+
+impl Calendar {
+    pub(super) fn offer_first_fit(&mut self, now: Time, ask: &Ask) -> Window {
+        let idle = self.slots.is_empty();
+        let mut start = ask.not_before.max(now + self.timing.lead()).max(now + ask.disk_delay);
+        let mut at = self.slots.len();
+        for (i, slot) in self.slots.iter().enumerate() {
+            if slot.window.start.saturating_since(start) >= ask.size.bid {
+                at = i;
+                break;
+            }
+            start = start.max(slot.window.end + self.rules.gap + self.timing.trip);
+        }
+        let mut window = Window::new(start, ask.size.bid);
+        if idle && ask.disk_delay < ask.size.transfer {
+            window.end += ask.idle_extension;
+        }
+        self.slots.insert(
+            at,
+            Reservation {
+                request: ask.request,
+                round: ask.round,
+                state: State::Tentative,
+                window,
+                payload: ask.payload,
+            },
+        );
+        window
+    }
+}

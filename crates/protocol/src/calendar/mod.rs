@@ -1,0 +1,252 @@
+//! A target's reservations: which windows of its link are promised to whom.
+//!
+//! Windows of one calendar never overlap. A window is *tentative* from the bid until the initiator
+//! accepts or cancels it, *accepted* until the chunk has arrived, and, under [`OfferRule::Queue`],
+//! *cancelled* until its time has passed, so that it can be offered again.
+//!
+//! How a new window is found is a value, [`OfferRule`]: at the end of the queue or in a cancelled
+//! window (`queue.rs`), or in the first hole that is wide enough (`first_fit.rs`).
+
+mod first_fit;
+mod queue;
+
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+
+use slotcast_units::{Size, Span, Time};
+
+use crate::ids::RequestId;
+use crate::timing::{Timing, WindowSize};
+use crate::window::Window;
+
+/// How a calendar finds a window for a new request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OfferRule {
+    /// At the end of the queue, or in a window that was cancelled (the paper's Replicast-M).
+    Queue,
+    /// In the first hole; cancelled windows vanish (the paper's Replicast-H).
+    FirstFit,
+}
+
+/// What governs a calendar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CalendarRules {
+    /// How windows are found.
+    pub offer: OfferRule,
+    /// Idle time between windows, beyond one trip.
+    pub gap: Span,
+    /// How long after its window an accepted transfer may still come.
+    pub grace: Span,
+    /// Most reservations at a time; a request beyond gets none.
+    pub capacity: usize,
+}
+
+/// The state of a reservation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Bid, and neither accepted nor cancelled.
+    Tentative,
+    /// Accepted; the chunk is to come.
+    Accepted,
+    /// Cancelled; may be offered again.
+    Cancelled,
+}
+
+/// One promised window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reservation {
+    /// For which request; of a cancelled reservation, the last one.
+    pub request: RequestId,
+    /// The request's round of asking.
+    pub round: u8,
+    /// Where it stands.
+    pub state: State,
+    /// The promised time.
+    pub window: Window,
+    /// What is to come in it.
+    pub payload: Size,
+}
+
+/// A request for a window.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ask {
+    pub(crate) request: RequestId,
+    pub(crate) round: u8,
+    pub(crate) payload: Size,
+    /// The initiator cannot send, or the disk cannot deliver, before this time.
+    pub(crate) not_before: Time,
+    pub(crate) size: WindowSize,
+    /// How long the backlog of the disk defers the window.
+    pub(crate) disk_delay: Span,
+    /// By how much the window grows if nothing else is reserved.
+    pub(crate) idle_extension: Span,
+}
+
+/// An acceptance that names no tentative reservation, or a window outside of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no tentative reservation holds the accepted window")]
+pub struct NoReservation;
+
+/// The reservations of one target, ordered in time.
+#[derive(Debug, Clone)]
+pub struct Calendar {
+    rules: CalendarRules,
+    timing: Timing,
+    slots: Vec<Reservation>,
+}
+
+impl Calendar {
+    /// An empty calendar.
+    pub fn new(rules: CalendarRules, timing: Timing) -> Calendar {
+        Calendar { rules, timing, slots: Vec::new() }
+    }
+
+    /// All reservations in order of time, cancelled ones among them.
+    pub fn reservations(&self) -> &[Reservation] {
+        &self.slots
+    }
+
+    /// Reserves a window tentatively, or gives `None` if the calendar is full or the request has
+    /// been overtaken by a later round of itself.
+    ///
+    /// Asking again in the same round gives the same window (a repeated message); asking in a later
+    /// round gives up the earlier window, even an accepted one: its initiator no longer counts on
+    /// it. O(n) in the number of reservations.
+    pub(crate) fn offer(&mut self, now: Time, ask: &Ask) -> Option<Window> {
+        if let Some(i) = self.position(ask.request) {
+            let slot = &self.slots[i];
+            match ask.round.cmp(&slot.round) {
+                Ordering::Equal => return Some(slot.window),
+                // A message that was overtaken by its successor.
+                Ordering::Less => return None,
+                Ordering::Greater => self.give_up(i),
+            }
+        }
+        self.expire(now, ask.size.bid);
+        if self.slots.len() >= self.rules.capacity {
+            return None;
+        }
+        let window = match self.rules.offer {
+            OfferRule::Queue => self.offer_queue(now, ask),
+            OfferRule::FirstFit => self.offer_first_fit(now, ask),
+        };
+        debug_assert!(window.width() >= ask.size.transfer, "a window that holds its transfer");
+        self.check();
+        Some(window)
+    }
+
+    /// Turns a tentative reservation into an accepted one, trimmed to `window`.
+    ///
+    /// # Errors
+    /// If the reservation is gone, of another round, or does not contain `window`.
+    pub fn accept(
+        &mut self,
+        request: RequestId,
+        round: u8,
+        window: Window,
+    ) -> Result<(), NoReservation> {
+        let i = self.position(request).ok_or(NoReservation)?;
+        let slot = &mut self.slots[i];
+        let repeated = slot.state == State::Accepted && slot.window == window;
+        if slot.round == round && repeated {
+            return Ok(());
+        }
+        let fits = slot.window.contains(&window) && window.start < window.end;
+        if slot.round != round || slot.state != State::Tentative || !fits {
+            return Err(NoReservation);
+        }
+        slot.state = State::Accepted;
+        slot.window = window;
+        if self.rules.offer == OfferRule::Queue {
+            self.give_to_neighbours(i);
+        }
+        self.check();
+        Ok(())
+    }
+
+    /// Cancels the tentative reservation of `request` if its round is not later than `round`.
+    /// An accepted one stays.
+    pub fn cancel(&mut self, request: RequestId, round: u8) {
+        let Some(i) = self.position(request) else { return };
+        if self.slots[i].state != State::Tentative || self.slots[i].round > round {
+            return;
+        }
+        self.give_up(i);
+        self.check();
+    }
+
+    /// Frees slot `i`.
+    fn give_up(&mut self, i: usize) {
+        match self.rules.offer {
+            OfferRule::Queue => self.cancel_in_queue(i),
+            OfferRule::FirstFit => {
+                self.slots.remove(i);
+            }
+        }
+    }
+
+    /// Drops the accepted reservation of `request`: its chunk is here, or will not come. Says
+    /// whether there was one.
+    pub fn release(&mut self, request: RequestId) -> bool {
+        match self.position(request) {
+            Some(i) if self.slots[i].state == State::Accepted => {
+                self.slots.remove(i);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Payload that has been accepted and is still to come.
+    pub fn promised(&self) -> Size {
+        let accepted = self.slots.iter().filter(|slot| slot.state == State::Accepted);
+        accepted.fold(Size::ZERO, |sum, slot| sum + slot.payload)
+    }
+
+    /// Drops every reservation, as a restart does.
+    pub fn clear(&mut self) {
+        self.slots.clear();
+    }
+
+    /// Where the reservation of `request` is, tentative or accepted.
+    fn position(&self, request: RequestId) -> Option<usize> {
+        self.slots.iter().position(|s| s.request == request && s.state != State::Cancelled)
+    }
+
+    /// The end of the last reservation and a pause, or the start of the clock.
+    fn after_last(&self) -> Time {
+        self.slots
+            .last()
+            .map_or(Time::ZERO, |last| last.window.end + self.rules.gap + self.timing.trip)
+    }
+
+    /// Forgets what has passed: tentative windows that nobody accepted, accepted ones whose
+    /// transfer is overdue, and cancelled ones with less than `width` left.
+    fn expire(&mut self, now: Time, width: Span) {
+        let (one_way, grace) = (self.timing.one_way(), self.rules.grace);
+        let reach = now + one_way;
+        self.slots.retain(|slot| match slot.state {
+            State::Tentative => slot.window.end > now,
+            State::Accepted => slot.window.end.saturating_add(grace) > now,
+            State::Cancelled => {
+                slot.window.start >= reach || slot.window.end.saturating_since(reach) >= width
+            }
+        });
+        while self.slots.last().is_some_and(|slot| slot.state == State::Cancelled) {
+            self.slots.pop();
+        }
+    }
+
+    /// What must hold after every change: order, and no two windows that overlap.
+    fn check(&self) {
+        debug_assert!(
+            self.slots.windows(2).all(|pair| pair[0].window.end <= pair[1].window.start),
+            "windows overlap: {:?}",
+            self.slots
+        );
+        debug_assert!(self.slots.len() <= self.rules.capacity, "a calendar beyond its capacity");
+    }
+}
+
+#[cfg(test)]
+mod tests;

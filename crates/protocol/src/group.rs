@@ -1,0 +1,283 @@
+//! Which targets negotiate over which chunk.
+
+use alloc::vec::Vec;
+
+use crate::ids::{ChunkId, GroupId, TargetId};
+
+/// Positions in a negotiating group, at most [`Members::CAPACITY`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct Members(u64);
+
+impl Members {
+    /// The largest negotiating group.
+    pub const CAPACITY: usize = 64;
+    /// Nobody.
+    pub const NONE: Members = Members(0);
+
+    /// The first `n` positions.
+    pub fn first(n: usize) -> Members {
+        assert!(n <= Members::CAPACITY, "a group of {n}");
+        Members(if n == Members::CAPACITY { u64::MAX } else { (1 << n) - 1 })
+    }
+
+    /// The set whose bit `i` stands for position `i`.
+    pub const fn from_bits(bits: u64) -> Members {
+        Members(bits)
+    }
+
+    /// Bit `i` stands for position `i`.
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// Whether `position` is in the set.
+    pub const fn contains(self, position: u8) -> bool {
+        position < 64 && self.0 & (1 << position) != 0
+    }
+
+    /// Adds `position`.
+    pub fn insert(&mut self, position: u8) {
+        assert!(usize::from(position) < Members::CAPACITY, "position {position}");
+        self.0 |= 1 << position;
+    }
+
+    /// Takes `position` out; says whether it was in.
+    pub fn remove(&mut self, position: u8) -> bool {
+        let was_in = self.contains(position);
+        if was_in {
+            self.0 &= !(1 << position);
+        }
+        was_in
+    }
+
+    /// Those in `self` and not in `other`.
+    #[must_use]
+    pub const fn without(self, other: Members) -> Members {
+        Members(self.0 & !other.0)
+    }
+
+    /// Those in either.
+    #[must_use]
+    pub const fn union(self, other: Members) -> Members {
+        Members(self.0 | other.0)
+    }
+
+    /// How many.
+    pub const fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// Whether there is nobody.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Positions in ascending order.
+    pub fn iter(self) -> impl Iterator<Item = u8> {
+        let mut bits = self.0;
+        core::iter::from_fn(move || {
+            if bits == 0 {
+                return None;
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "below 64")]
+            let position = bits.trailing_zeros() as u8;
+            bits &= bits - 1;
+            Some(position)
+        })
+    }
+}
+
+/// Why targets cannot be laid out in negotiating groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum LayoutError {
+    /// Fewer targets than one group needs.
+    #[error("{targets} targets do not fill one negotiating group of {group_size}")]
+    TooFewTargets {
+        /// Targets in the cluster.
+        targets: u32,
+        /// Wanted members of a group.
+        group_size: u32,
+    },
+    /// A group size that cannot be.
+    #[error("a negotiating group has 1 to 64 members, not {0}")]
+    GroupSize(u32),
+    /// No targets share a failure domain.
+    #[error("a failure domain has at least one target")]
+    EmptyDomain,
+}
+
+/// Negotiating groups of a cluster: fixed, disjoint, and of equal size within one member.
+///
+/// Targets are numbered domain by domain: with `d` targets to a domain, target `t` is in domain
+/// `t / d`. A group takes its members from as many domains as it can. With one target to a domain,
+/// groups are consecutive blocks, as in the Replicast paper's runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupMap {
+    order: Vec<TargetId>,
+    starts: Vec<u32>,
+    seats: Vec<(GroupId, u8)>,
+    targets_per_domain: u32,
+}
+
+impl GroupMap {
+    /// Lays `targets` out in groups of `group_size` or one more.
+    ///
+    /// # Errors
+    /// If there are too few targets for one group, or a number is out of range.
+    pub fn new(
+        targets: u32,
+        group_size: u32,
+        targets_per_domain: u32,
+    ) -> Result<GroupMap, LayoutError> {
+        if group_size == 0 || group_size as usize > Members::CAPACITY {
+            return Err(LayoutError::GroupSize(group_size));
+        }
+        if targets_per_domain == 0 {
+            return Err(LayoutError::EmptyDomain);
+        }
+        if targets < group_size {
+            return Err(LayoutError::TooFewTargets { targets, group_size });
+        }
+        let groups = targets / group_size;
+        let (size, larger) = (targets / groups, targets % groups);
+        if (size + u32::from(larger > 0)) as usize > Members::CAPACITY {
+            return Err(LayoutError::GroupSize(size + 1));
+        }
+        // All first targets of the domains, then all second ones: neighbours differ in domain.
+        let mut order: Vec<TargetId> = (0..targets).map(TargetId).collect();
+        order.sort_by_key(|t| (t.0 % targets_per_domain, t.0 / targets_per_domain));
+
+        let mut starts = Vec::with_capacity(groups as usize + 1);
+        let mut seats = alloc::vec![(GroupId(0), 0u8); targets as usize];
+        let mut start = 0;
+        for group in 0..groups {
+            starts.push(start);
+            let end = start + size + u32::from(group < larger);
+            for (seat, target) in order[start as usize..end as usize].iter().enumerate() {
+                #[expect(clippy::cast_possible_truncation, reason = "below 64")]
+                let seat = seat as u8;
+                seats[target.0 as usize] = (GroupId(group), seat);
+            }
+            start = end;
+        }
+        starts.push(start);
+        debug_assert_eq!(start, targets, "every target has a seat");
+        Ok(GroupMap { order, starts, seats, targets_per_domain })
+    }
+
+    /// Number of groups.
+    pub fn groups(&self) -> u32 {
+        u32::try_from(self.starts.len() - 1).expect("fewer groups than targets")
+    }
+
+    /// Number of targets.
+    pub fn targets(&self) -> u32 {
+        u32::try_from(self.order.len()).expect("counted in u32")
+    }
+
+    /// The group that negotiates over `chunk`.
+    pub fn group_of(&self, chunk: &ChunkId) -> GroupId {
+        // A multiply and shift maps 64 well-mixed bits evenly, without a division.
+        let wide = u128::from(chunk.mix(0)) * u128::from(self.groups());
+        GroupId(u32::try_from(wide >> 64).expect("below the number of groups"))
+    }
+
+    /// The members of `group`, in order of position.
+    ///
+    /// # Panics
+    /// If there is no such group.
+    pub fn members(&self, group: GroupId) -> &[TargetId] {
+        let g = group.0 as usize;
+        &self.order[self.starts[g] as usize..self.starts[g + 1] as usize]
+    }
+
+    /// The group of `target`, and its position there.
+    ///
+    /// # Panics
+    /// If there is no such target.
+    pub fn seat(&self, target: TargetId) -> (GroupId, u8) {
+        self.seats[target.0 as usize]
+    }
+
+    /// The failure domain of `target`.
+    pub fn domain(&self, target: TargetId) -> u32 {
+        target.0 / self.targets_per_domain
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeSet;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_papers_cluster_has_ten_consecutive_groups() {
+        let map = GroupMap::new(90, 9, 1).unwrap();
+        assert_eq!(map.groups(), 10);
+        let expected: Vec<TargetId> = (9..18).map(TargetId).collect();
+        assert_eq!(map.members(GroupId(1)), expected);
+        assert_eq!(map.seat(TargetId(11)), (GroupId(1), 2));
+    }
+
+    #[test]
+    fn a_group_spreads_over_domains() {
+        let map = GroupMap::new(36, 9, 4).unwrap();
+        for group in 0..map.groups() {
+            let members = map.members(GroupId(group));
+            let domains: BTreeSet<u32> = members.iter().map(|&t| map.domain(t)).collect();
+            assert_eq!(domains.len(), 9, "group {group}: {members:?}");
+        }
+    }
+
+    #[test]
+    fn impossible_layouts_are_refused() {
+        assert!(matches!(GroupMap::new(8, 9, 1), Err(LayoutError::TooFewTargets { .. })));
+        assert!(matches!(GroupMap::new(90, 0, 1), Err(LayoutError::GroupSize(0))));
+        assert!(matches!(GroupMap::new(90, 65, 1), Err(LayoutError::GroupSize(65))));
+        assert!(matches!(GroupMap::new(127, 64, 1), Err(LayoutError::GroupSize(_))));
+        assert!(matches!(GroupMap::new(90, 9, 0), Err(LayoutError::EmptyDomain)));
+    }
+
+    proptest! {
+        #[test]
+        fn every_target_has_exactly_one_seat(targets in 1u32..500, size in 1u32..32, domain in 1u32..20) {
+            prop_assume!(targets >= size);
+            let map = GroupMap::new(targets, size, domain).unwrap();
+            let mut seen = BTreeSet::new();
+            for g in 0..map.groups() {
+                let members = map.members(GroupId(g));
+                prop_assert!(members.len() >= size as usize);
+                for (seat, &t) in members.iter().enumerate() {
+                    prop_assert!(seen.insert(t));
+                    prop_assert_eq!(map.seat(t), (GroupId(g), seat as u8));
+                }
+            }
+            prop_assert_eq!(seen.len(), targets as usize);
+        }
+
+        #[test]
+        fn chunks_spread_evenly(seed: u64) {
+            let map = GroupMap::new(90, 9, 1).unwrap();
+            let mut counts = [0u32; 10];
+            for i in 0..2000u64 {
+                let mut id = [0; 32];
+                id[..8].copy_from_slice(&(seed ^ i).to_le_bytes());
+                counts[map.group_of(&ChunkId(id)).0 as usize] += 1;
+            }
+            // Six standard deviations around 200.
+            prop_assert!(counts.iter().all(|&c| (120..=280).contains(&c)), "{counts:?}");
+        }
+
+        #[test]
+        fn member_sets_behave_as_sets(a: u64, b: u64, p in 0u8..64) {
+            let (a, b) = (Members::from_bits(a), Members::from_bits(b));
+            prop_assert_eq!(a.iter().count(), a.len());
+            prop_assert!(a.iter().all(|p| a.contains(p)));
+            prop_assert!(a.without(b).iter().all(|p| a.contains(p) && !b.contains(p)));
+            let mut c = a;
+            c.insert(p);
+            prop_assert!(c.contains(p) && c.remove(p) && !c.contains(p) && !c.remove(p));
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! One get, from the request to the chunk.
+
+use alloc::vec::Vec;
+
+use slotcast_units::{Size, Span, Time};
+
+use super::{Failure, InitiatorEffect, Progress, Step};
+use crate::group::Members;
+use crate::ids::{ChunkId, GroupId, RequestId};
+use crate::message::{GetAccept, GetRequest, Grant, Message, OfferAnswer};
+use crate::timing::WindowRule;
+use crate::window::Window;
+
+/// How an initiator gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GetRules {
+    /// How wide the windows of deliveries are.
+    pub window_rule: WindowRule,
+}
+
+/// A get under way.
+#[derive(Debug, Clone)]
+pub(super) struct Get {
+    request: RequestId,
+    chunk: ChunkId,
+    group: GroupId,
+    rounds: u8,
+    asked: Members,
+    silent: Members,
+    offers: Vec<(u8, Window, Size)>,
+    retry_after: Option<Span>,
+    /// Members that said that they do not hold the chunk.
+    without: Members,
+    /// Members that failed to deliver.
+    failed: Members,
+    sender: Option<u8>,
+    ask_at: Time,
+    /// The next round asks for windows after this.
+    not_before: Time,
+    due: Time,
+}
+
+impl Get {
+    pub(super) fn new(request: RequestId, chunk: ChunkId, group: GroupId) -> Get {
+        Get {
+            request,
+            chunk,
+            group,
+            rounds: 0,
+            asked: Members::NONE,
+            silent: Members::NONE,
+            offers: Vec::new(),
+            retry_after: None,
+            without: Members::NONE,
+            failed: Members::NONE,
+            sender: None,
+            ask_at: Time::NEVER,
+            not_before: Time::ZERO,
+            due: Time::NEVER,
+        }
+    }
+
+    pub(super) fn request(&self) -> RequestId {
+        self.request
+    }
+
+    /// When [`Get::wake`] has something to do.
+    pub(super) fn due(&self) -> Time {
+        self.ask_at.min(self.due)
+    }
+
+    /// Starts a round.
+    pub(super) fn ask(&mut self, step: &mut Step<'_>) {
+        let everybody = Members::first(step.groups.members(self.group).len());
+        if everybody.without(self.failed).is_empty() {
+            self.failed = Members::NONE;
+        }
+        self.asked = everybody.without(self.failed);
+        self.silent = self.asked;
+        self.without = Members::NONE;
+        self.offers.clear();
+        self.retry_after = None;
+        self.sender = None;
+        self.ask_at = Time::NEVER;
+        self.due = step.now + step.config.answer_timeout;
+        let message = Message::GetRequest(GetRequest {
+            request: self.request,
+            round: self.rounds,
+            group: self.group,
+            skip: self.failed,
+            chunk: self.chunk,
+            not_before: self.not_before,
+        });
+        self.rounds += 1;
+        step.effects.push(InitiatorEffect::Multicast {
+            group: self.group,
+            to: self.asked,
+            message,
+        });
+    }
+
+    pub(super) fn message(&mut self, message: &Message, step: &mut Step<'_>) -> Progress {
+        match message {
+            Message::Offer(offer) => {
+                let this_round = self.rounds.wrapping_sub(1) == offer.round;
+                if !this_round || !self.silent.remove(offer.position) {
+                    return Progress::Going;
+                }
+                match offer.answer {
+                    OfferAnswer::Window { window, size } => {
+                        self.offers.push((offer.position, window, size));
+                    }
+                    OfferAnswer::NotHeld => self.without.insert(offer.position),
+                    OfferAnswer::NotNow { retry_after } => {
+                        let shortest = self.retry_after.map_or(retry_after, |r| r.min(retry_after));
+                        self.retry_after = Some(shortest);
+                    }
+                }
+                if self.silent.is_empty() { self.choose(step) } else { Progress::Going }
+            }
+            Message::Undelivered(told) if self.sender == Some(told.position) => {
+                self.sender_failed(step)
+            }
+            _ => Progress::Going,
+        }
+    }
+
+    /// The chunk is here.
+    pub(super) fn delivered(&mut self, intact: bool, step: &mut Step<'_>) -> Progress {
+        if !intact {
+            return self.sender_failed(step);
+        }
+        // Also when it comes from a sender that was given up: the content is right.
+        if !self.asked.is_empty() {
+            self.end_round(None, step);
+        }
+        let effect = InitiatorEffect::GetDone { request: self.request, rounds: self.rounds };
+        step.effects.push(effect);
+        Progress::Over
+    }
+
+    pub(super) fn wake(&mut self, step: &mut Step<'_>) -> Progress {
+        if self.ask_at <= step.now {
+            self.ask(step);
+        } else if self.due <= step.now {
+            if self.sender.is_some() {
+                return self.sender_failed(step);
+            }
+            self.silent = Members::NONE;
+            return self.choose(step);
+        }
+        Progress::Going
+    }
+
+    fn choose(&mut self, step: &mut Step<'_>) -> Progress {
+        self.due = Time::NEVER;
+        let timing = &step.config.timing;
+        let rule = &step.config.get.window_rule;
+        let earliest = step.now + timing.control;
+        let ingress = &mut step.shared.ingress;
+        ingress.forget_before(step.now);
+        let tie = self.chunk.mix(u64::from(self.request.serial));
+        let best = self
+            .offers
+            .iter()
+            .filter_map(|&(position, window, size)| {
+                let width = rule.size_for(timing, size).accepted;
+                let start = ingress.free_from(window.start.max(earliest), width);
+                let fits = window.end.saturating_since(start) >= width;
+                fits.then(|| Grant { position, window: Window::new(start, width) })
+            })
+            .min_by_key(|g| (g.window.start, crate::ids::finish(tie ^ u64::from(g.position))));
+        match best {
+            Some(grant) => {
+                ingress.take(grant.window);
+                self.sender = Some(grant.position);
+                self.due = grant.window.end + step.config.ack_timeout;
+                self.end_round(Some(grant), step);
+                Progress::Going
+            }
+            None => {
+                let everybody = Members::first(step.groups.members(self.group).len());
+                if self.without == everybody {
+                    step.effects.push(InitiatorEffect::Failed {
+                        request: self.request,
+                        reason: Failure::NotFound,
+                    });
+                    return Progress::Over;
+                }
+                if self.offers.is_empty() {
+                    // Whoever holds it is silent, full, or failed before: all get another chance,
+                    // after a while.
+                    self.failed = Members::NONE;
+                    let wait = self.retry_after.unwrap_or(step.config.answer_timeout);
+                    return self.ask_again(step.now + wait, step);
+                }
+                // Offers came, but for times at which this initiator's own link is taken.
+                let free = self.offers.iter().map(|&(_, window, size)| {
+                    ingress.free_from(window.start, rule.size_for(timing, size).accepted)
+                });
+                self.not_before = free.min().unwrap_or(self.not_before);
+                self.ask_again(step.now, step)
+            }
+        }
+    }
+
+    fn sender_failed(&mut self, step: &mut Step<'_>) -> Progress {
+        if let Some(sender) = self.sender.take() {
+            self.failed.insert(sender);
+        }
+        self.ask_again(step.now, step)
+    }
+
+    fn ask_again(&mut self, at: Time, step: &mut Step<'_>) -> Progress {
+        if self.rounds >= step.config.max_rounds {
+            if !self.asked.is_empty() {
+                self.end_round(None, step);
+            }
+            let reason = Failure::Undelivered;
+            step.effects.push(InitiatorEffect::Failed { request: self.request, reason });
+            return Progress::Over;
+        }
+        if at <= step.now {
+            self.ask(step);
+        } else {
+            self.ask_at = at;
+        }
+        Progress::Going
+    }
+
+    fn end_round(&mut self, grant: Option<Grant>, step: &mut Step<'_>) {
+        let message =
+            Message::GetAccept(GetAccept { request: self.request, round: self.rounds - 1, grant });
+        let to = core::mem::take(&mut self.asked);
+        step.effects.push(InitiatorEffect::Multicast { group: self.group, to, message });
+    }
+}

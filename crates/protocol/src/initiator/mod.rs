@@ -1,0 +1,304 @@
+//! The initiator: asks a negotiating group, chooses among the answers, and sees to it that enough
+//! replicas are stored, or that a chunk is fetched.
+
+mod get;
+mod put;
+
+use alloc::vec::Vec;
+
+use slotcast_units::{Size, Span, Time};
+
+pub use get::GetRules;
+pub use put::PutRules;
+
+use get::Get;
+use put::Put;
+
+use crate::group::{GroupMap, Members};
+use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
+use crate::message::Message;
+use crate::selection::{Candidate, Chosen, LinkSchedule};
+use crate::timing::Timing;
+
+/// What an initiator must know.
+#[derive(Debug, Clone)]
+pub struct InitiatorConfig {
+    /// Its name.
+    pub id: InitiatorId,
+    /// Times shared with the targets.
+    pub timing: Timing,
+    /// How it puts.
+    pub put: PutRules,
+    /// How it gets.
+    pub get: GetRules,
+    /// How long it waits for missing answers before it goes on without them.
+    pub answer_timeout: Span,
+    /// How long after the end of its window a transfer may stay without acknowledgement or arrival.
+    pub ack_timeout: Span,
+    /// Rounds of asking before a request is given up, 1 to 255.
+    pub max_rounds: u8,
+}
+
+/// What a host tells the initiator.
+#[derive(Debug, Clone, Copy)]
+pub enum InitiatorInput<'a> {
+    /// A message arrived.
+    Message(&'a Message),
+    /// The time that the initiator asked to be woken at has come.
+    Wake,
+    /// A chunk arrived for a get; `intact` if its content matches its name.
+    Delivered {
+        /// For which request.
+        request: RequestId,
+        /// Whether its content matches its name.
+        intact: bool,
+    },
+}
+
+/// Why a request was given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// No window was common to enough bids, and the rules say to give up then.
+    NoCommonWindow,
+    /// All rounds are used up, with fewer replicas than wanted.
+    TooFewReplicas {
+        /// How many are stored.
+        stored: u8,
+    },
+    /// No member of the group holds the chunk.
+    NotFound,
+    /// All rounds are used up, and no member delivered.
+    Undelivered,
+}
+
+/// What the initiator wants of its host.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum InitiatorEffect {
+    /// Send a message to members of a group.
+    Multicast {
+        /// The group.
+        group: GroupId,
+        /// The members that it concerns; reaching others as well is harmless.
+        to: Members,
+        /// What.
+        message: Message,
+    },
+    /// Send the chunk of a put from `start` on, in one multicast to all of `to`.
+    Transfer {
+        /// For which request.
+        request: RequestId,
+        /// The chunk.
+        chunk: ChunkId,
+        /// Its size.
+        size: Size,
+        /// The group.
+        group: GroupId,
+        /// The members that it goes to.
+        to: Members,
+        /// When.
+        start: Time,
+    },
+    /// A put has its replicas.
+    PutDone {
+        /// Which.
+        request: RequestId,
+        /// Rounds of asking that it took.
+        rounds: u8,
+    },
+    /// A get has its chunk.
+    GetDone {
+        /// Which.
+        request: RequestId,
+        /// Rounds of asking that it took.
+        rounds: u8,
+    },
+    /// A request was given up.
+    Failed {
+        /// Which.
+        request: RequestId,
+        /// Why.
+        reason: Failure,
+    },
+    /// Say [`InitiatorInput::Wake`] at this time. Replaces an earlier wish.
+    WakeAt(Time),
+}
+
+/// What puts and gets of one initiator share: its link, and space to choose in.
+#[derive(Debug, Clone, Default)]
+struct Shared {
+    /// What has been accepted for the outgoing link.
+    egress: LinkSchedule,
+    /// The same for the incoming link.
+    ingress: LinkSchedule,
+    candidates: Vec<Candidate>,
+    chosen: Chosen,
+    taken_domains: Vec<u32>,
+}
+
+/// The surroundings of one step of a put or get.
+struct Step<'a> {
+    now: Time,
+    config: &'a InitiatorConfig,
+    groups: &'a GroupMap,
+    shared: &'a mut Shared,
+    effects: &'a mut Vec<InitiatorEffect>,
+}
+
+/// Whether a request goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Going,
+    Over,
+}
+
+/// One initiator, with any number of puts and gets under way.
+#[derive(Debug, Clone)]
+pub struct Initiator {
+    config: InitiatorConfig,
+    puts: Vec<Put>,
+    gets: Vec<Get>,
+    /// Ended puts, kept for their buffers.
+    spare: Vec<Put>,
+    shared: Shared,
+    next_serial: u32,
+    alarm: Time,
+    rejected: u64,
+}
+
+impl Initiator {
+    /// An initiator with nothing to do.
+    pub fn new(config: InitiatorConfig) -> Initiator {
+        assert!(config.max_rounds > 0, "a request asks at least once");
+        assert!(
+            (1..=crate::message::MAX_REPLICAS).contains(&usize::from(config.put.replicas)),
+            "between one and eight replicas"
+        );
+        Initiator {
+            config,
+            puts: Vec::new(),
+            gets: Vec::new(),
+            spare: Vec::new(),
+            shared: Shared::default(),
+            next_serial: 0,
+            alarm: Time::NEVER,
+            rejected: 0,
+        }
+    }
+
+    /// Requests under way.
+    pub fn active(&self) -> usize {
+        self.puts.len() + self.gets.len()
+    }
+
+    /// Messages that belonged to no request under way and were dropped.
+    pub fn rejected(&self) -> u64 {
+        self.rejected
+    }
+
+    /// Starts to store `chunk`.
+    ///
+    /// # Panics
+    /// If `size` is zero.
+    pub fn put(
+        &mut self,
+        now: Time,
+        chunk: ChunkId,
+        size: Size,
+        groups: &GroupMap,
+        effects: &mut Vec<InitiatorEffect>,
+    ) -> RequestId {
+        assert!(size > Size::ZERO, "an empty chunk is never sent");
+        let request = self.next_request();
+        let mut put = self.spare.pop().unwrap_or_default();
+        put.start(request, chunk, size, groups.group_of(&chunk));
+        let mut step =
+            Step { now, config: &self.config, groups, shared: &mut self.shared, effects };
+        put.ask(&mut step);
+        self.puts.push(put);
+        self.set_alarm(effects);
+        request
+    }
+
+    /// Starts to fetch `chunk`.
+    pub fn get(
+        &mut self,
+        now: Time,
+        chunk: ChunkId,
+        groups: &GroupMap,
+        effects: &mut Vec<InitiatorEffect>,
+    ) -> RequestId {
+        let request = self.next_request();
+        let mut get = Get::new(request, chunk, groups.group_of(&chunk));
+        let mut step =
+            Step { now, config: &self.config, groups, shared: &mut self.shared, effects };
+        get.ask(&mut step);
+        self.gets.push(get);
+        self.set_alarm(effects);
+        request
+    }
+
+    /// Takes `input` at `now` and appends what is to be done to `effects`.
+    pub fn handle(
+        &mut self,
+        now: Time,
+        input: InitiatorInput<'_>,
+        groups: &GroupMap,
+        effects: &mut Vec<InitiatorEffect>,
+    ) {
+        let Initiator { config, puts, gets, spare, shared, .. } = self;
+        let mut step = Step { now, config, groups, shared, effects };
+        match input {
+            InitiatorInput::Message(message) => {
+                let request = message.request();
+                if let Some(i) = puts.iter().position(|put| put.request() == request) {
+                    if puts[i].message(message, &mut step) == Progress::Over {
+                        spare.push(puts.swap_remove(i));
+                    }
+                } else if let Some(i) = gets.iter().position(|get| get.request() == request) {
+                    if gets[i].message(message, &mut step) == Progress::Over {
+                        gets.swap_remove(i);
+                    }
+                } else {
+                    // Late answers of ended requests come here, too.
+                    self.rejected += 1;
+                }
+            }
+            InitiatorInput::Delivered { request, intact } => {
+                if let Some(i) = gets.iter().position(|get| get.request() == request)
+                    && gets[i].delivered(intact, &mut step) == Progress::Over
+                {
+                    gets.swap_remove(i);
+                }
+            }
+            InitiatorInput::Wake => {
+                self.alarm = Time::NEVER;
+                let mut i = 0;
+                while i < puts.len() {
+                    if puts[i].wake(&mut step) == Progress::Over {
+                        spare.push(puts.swap_remove(i));
+                    } else {
+                        i += 1;
+                    }
+                }
+                gets.retain_mut(|get| get.wake(&mut step) == Progress::Going);
+            }
+        }
+        self.set_alarm(effects);
+    }
+
+    fn next_request(&mut self) -> RequestId {
+        let request = RequestId { initiator: self.config.id, serial: self.next_serial };
+        self.next_serial = self.next_serial.wrapping_add(1);
+        request
+    }
+
+    /// Asks to be woken if something is due before the alarm that is set. An alarm that turns out
+    /// too early costs one call, so it is never taken back.
+    fn set_alarm(&mut self, effects: &mut Vec<InitiatorEffect>) {
+        let due = self.puts.iter().map(Put::due).chain(self.gets.iter().map(Get::due)).min();
+        if let Some(due) = due.filter(|&due| due < self.alarm) {
+            self.alarm = due;
+            effects.push(InitiatorEffect::WakeAt(due));
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Replicast-M: the earliest window in which enough targets are free at once.
+
+use slotcast_units::{Span, Time};
+
+use super::{Candidate, LinkSchedule, domain_is_free};
+use crate::window::Window;
+
+/// What to look for.
+#[derive(Debug, Clone, Copy)]
+pub struct CommonWindow<'a> {
+    /// How many members are needed.
+    pub need: usize,
+    /// The initiator cannot send before this time.
+    pub earliest: Time,
+    /// How wide the window must be.
+    pub width: Span,
+    /// When the initiator's link is taken by other transfers, and how much of the window this one
+    /// needs of it, from its beginning.
+    pub link: &'a LinkSchedule,
+    /// Time of the transfer on the link.
+    pub transfer: Span,
+    /// Failure domains that hold or will hold a replica already.
+    pub taken: &'a [u32],
+    /// Try only bids that follow each other in time, and the last such set never. The original
+    /// does so; it misses common windows that exist.
+    pub consecutive_only: bool,
+}
+
+/// Finds the earliest window of the wanted width that `need` of the `candidates` share while the
+/// initiator's link is free, and fills `chosen` with them. `candidates` must be in order
+/// ([`super::sort_candidates`]).
+///
+/// Exact unless `consecutive_only`: if such a window exists, the earliest one is found, for a window
+/// that cannot begin earlier begins at the start of a candidate or where the link becomes free.
+/// O(n · (n + m)) for n candidates and m transfers on the link.
+pub fn earliest_common_window(
+    candidates: &[Candidate],
+    look_for: &CommonWindow<'_>,
+    chosen: &mut super::Chosen,
+) -> Option<Window> {
+    debug_assert!(candidates.windows(2).all(|p| p[0].window.start <= p[1].window.start));
+    chosen.clear();
+    if look_for.need == 0 || candidates.len() < look_for.need {
+        return None;
+    }
+    if look_for.consecutive_only {
+        return earliest_of_consecutive(candidates, look_for, chosen);
+    }
+    let CommonWindow { need, earliest, width, link, transfer, .. } = *look_for;
+    let starts = candidates[need - 1..].iter().map(|c| c.window.start.max(earliest));
+    let free = starts.map(|start| link.free_from(start, transfer));
+    // A window may also have to wait for the link although its members are free before.
+    let first_start = candidates[need - 1].window.start.max(earliest);
+    let ends = link.ends().filter(|&end| end > first_start);
+    let ends = ends.map(|end| link.free_from(end, transfer));
+    let mut best: Option<Window> = None;
+    for start in free.chain(ends) {
+        let window = Window::new(start, width);
+        let earlier = best.is_none_or(|best| window.start < best.start);
+        if earlier && members_of(candidates, look_for, window, chosen) {
+            best = Some(window);
+        }
+    }
+    match best {
+        Some(window) => {
+            members_of(candidates, look_for, window, chosen);
+        }
+        None => chosen.clear(),
+    }
+    best
+}
+
+/// Fills `chosen` with members whose bids hold `window`; says whether there are enough.
+fn members_of(
+    candidates: &[Candidate],
+    look_for: &CommonWindow<'_>,
+    window: Window,
+    chosen: &mut super::Chosen,
+) -> bool {
+    chosen.clear();
+    let reach = candidates.partition_point(|c| c.window.start <= window.start);
+    for candidate in &candidates[..reach] {
+        if candidate.window.contains(&window)
+            && domain_is_free(candidate.domain, chosen, look_for.taken)
+        {
+            chosen.push(*candidate);
+            if chosen.len() == look_for.need {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// The original's search: sets of bids that follow each other in time, the last set left out.
+fn earliest_of_consecutive(
+    candidates: &[Candidate],
+    look_for: &CommonWindow<'_>,
+    chosen: &mut super::Chosen,
+) -> Option<Window> {
+    let CommonWindow { need, earliest, width, taken, link, transfer, .. } = *look_for;
+    let sets = candidates.windows(need);
+    let tried = if candidates.len() > need { sets.len() - 1 } else { sets.len() };
+    for set in sets.take(tried) {
+        let start = link.free_from(set[need - 1].window.start.max(earliest), transfer);
+        let window = Window::new(start, width);
+        let fits = set.iter().all(|c| c.window.contains(&window));
+        let apart = (0..need).all(|i| domain_is_free(set[i].domain, &set[..i], taken));
+        if fits && apart {
+            chosen.extend_from_slice(set);
+            return Some(window);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sort_candidates;
+    use super::*;
+    use crate::ids::ChunkId;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    fn candidate(position: u8, start: u64, end: u64) -> Candidate {
+        let window = Window { start: Time::from_ns(start), end: Time::from_ns(end) };
+        Candidate { position, domain: u32::from(position), window }
+    }
+
+    const IDLE: &LinkSchedule = &LinkSchedule::IDLE;
+
+    fn wanted(need: usize, width: u64) -> CommonWindow<'static> {
+        CommonWindow {
+            link: IDLE,
+            transfer: Span::from_ns(width),
+            need,
+            earliest: Time::ZERO,
+            width: Span::from_ns(width),
+            taken: &[],
+            consecutive_only: false,
+        }
+    }
+
+    #[test]
+    fn the_earliest_overlap_of_three_wins() {
+        let bids =
+            [candidate(0, 0, 50), candidate(1, 10, 60), candidate(2, 20, 90), candidate(3, 30, 90)];
+        let mut chosen = Vec::new();
+        let window = earliest_common_window(&bids, &wanted(3, 30), &mut chosen).unwrap();
+        assert_eq!(window, Window::new(Time::from_ns(20), Span::from_ns(30)));
+        assert_eq!(chosen.iter().map(|c| c.position).collect::<Vec<_>>(), [0, 1, 2]);
+    }
+
+    /// Bids 0, 2 and 3 share a window, but 1 lies between them.
+    #[test]
+    fn a_bid_between_does_not_hide_a_common_window() {
+        let bids = [
+            candidate(0, 0, 100),
+            candidate(1, 10, 15),
+            candidate(2, 20, 100),
+            candidate(3, 30, 100),
+        ];
+        let mut chosen = Vec::new();
+        assert!(earliest_common_window(&bids, &wanted(3, 50), &mut chosen).is_some());
+        let original = CommonWindow { consecutive_only: true, ..wanted(3, 50) };
+        assert!(earliest_common_window(&bids, &original, &mut chosen).is_none());
+    }
+
+    /// The original never tries the last three bids.
+    #[test]
+    fn the_original_skips_the_last_triple() {
+        let bids = [
+            candidate(0, 0, 5),
+            candidate(1, 20, 100),
+            candidate(2, 20, 100),
+            candidate(3, 30, 100),
+        ];
+        let mut chosen = Vec::new();
+        let original = CommonWindow { consecutive_only: true, ..wanted(3, 50) };
+        assert!(earliest_common_window(&bids, &original, &mut chosen).is_none());
+        assert!(earliest_common_window(&bids, &wanted(3, 50), &mut chosen).is_some());
+    }
+
+    #[test]
+    fn replicas_go_to_different_failure_domains() {
+        let mut bids = [candidate(0, 0, 100), candidate(1, 0, 100), candidate(2, 40, 100)];
+        bids[1].domain = 0;
+        let mut chosen = Vec::new();
+        let window = earliest_common_window(&bids, &wanted(2, 50), &mut chosen).unwrap();
+        assert_eq!(window.start, Time::from_ns(40));
+        assert_eq!(chosen.iter().map(|c| c.position).collect::<Vec<_>>(), [0, 2]);
+        let taken = CommonWindow { taken: &[2], ..wanted(2, 50) };
+        assert!(earliest_common_window(&bids, &taken, &mut chosen).is_none());
+    }
+
+    proptest! {
+        /// Against trying every start and every set.
+        #[test]
+        fn no_earlier_window_exists(
+            bids in prop::collection::vec((0u64..60, 1u64..60), 1..9),
+            need in 1usize..4,
+            width in 1u64..40,
+            earliest in 0u64..40,
+            taken in prop::collection::vec((0u64..30, 1u64..30), 0..3),
+        ) {
+            let mut bids: Vec<Candidate> = bids
+                .iter()
+                .enumerate()
+                .map(|(i, &(start, width))| candidate(i as u8, start, start + width))
+                .collect();
+            sort_candidates(&mut bids, &ChunkId([3; 32]));
+            let mut link = LinkSchedule::default();
+            let mut busy = Vec::new();
+            let mut at = 0;
+            for (gap, length) in taken {
+                let window = Window::new(Time::from_ns(at + gap), Span::from_ns(length));
+                at = window.end.as_ns();
+                link.take(window);
+                busy.push(window);
+            }
+            let look_for = CommonWindow {
+                earliest: Time::from_ns(earliest),
+                link: &link,
+                ..wanted(need, width)
+            };
+            let mut chosen = Vec::new();
+            let found = earliest_common_window(&bids, &look_for, &mut chosen);
+            let fits = |start: u64| {
+                let window = Window::new(Time::from_ns(start), Span::from_ns(width));
+                busy.iter().all(|b| !b.overlaps(&window))
+                    && bids.iter().filter(|b| b.window.contains(&window)).count() >= need
+            };
+            let best = (earliest..200).find(|&start| fits(start));
+            prop_assert_eq!(found.map(|w| w.start.as_ns()), best);
+            if let Some(window) = found {
+                prop_assert_eq!(chosen.len(), need);
+                prop_assert!(chosen.iter().all(|c| c.window.contains(&window)));
+            }
+        }
+    }
+}

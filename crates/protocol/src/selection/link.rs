@@ -1,0 +1,79 @@
+//! The initiator's own link: which times are taken by transfers that it has accepted.
+
+use alloc::vec::Vec;
+
+use slotcast_units::{Span, Time};
+
+use crate::window::Window;
+
+/// Times at which one direction of a link is taken, in order, without overlap.
+///
+/// With several requests under way, a transfer may use the time before another that was accepted
+/// earlier: a request with a late window does not hold back those that come after it.
+#[derive(Debug, Clone, Default)]
+pub struct LinkSchedule {
+    taken: Vec<Window>,
+}
+
+impl LinkSchedule {
+    /// A link with nothing on it.
+    pub const IDLE: LinkSchedule = LinkSchedule { taken: Vec::new() };
+
+    /// Forgets what has passed.
+    pub fn forget_before(&mut self, now: Time) {
+        self.taken.retain(|window| window.end > now);
+    }
+
+    /// The first time from `start` on at which the link is free for `length`. O(n).
+    pub fn free_from(&self, start: Time, length: Span) -> Time {
+        let mut start = start;
+        for window in &self.taken {
+            if window.start.saturating_since(start) >= length && window.start >= start {
+                break;
+            }
+            start = start.max(window.end);
+        }
+        start
+    }
+
+    /// Takes `window`.
+    pub fn take(&mut self, window: Window) {
+        let at = self.taken.partition_point(|other| other.start < window.start);
+        self.taken.insert(at, window);
+        debug_assert!(
+            self.taken.windows(2).all(|pair| pair[0].end <= pair[1].start),
+            "a link sends one transfer at a time: {:?}",
+            self.taken
+        );
+    }
+
+    /// The ends of what is taken: with the starts of bids, the times at which a window can begin.
+    pub(super) fn ends(&self) -> impl Iterator<Item = Time> + '_ {
+        self.taken.iter().map(|window| window.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(start: u64, end: u64) -> Window {
+        Window { start: Time::from_ns(start), end: Time::from_ns(end) }
+    }
+
+    #[test]
+    fn a_hole_before_a_later_transfer_is_used() {
+        let mut link = LinkSchedule::default();
+        link.take(window(100, 200));
+        link.take(window(10, 20));
+        let free =
+            |start, length| link.free_from(Time::from_ns(start), Span::from_ns(length)).as_ns();
+        assert_eq!(free(0, 10), 0);
+        assert_eq!(free(0, 11), 20);
+        assert_eq!(free(15, 80), 20);
+        assert_eq!(free(15, 81), 200);
+        assert_eq!(free(300, 1), 300);
+        link.forget_before(Time::from_ns(20));
+        assert_eq!(link.free_from(Time::ZERO, Span::from_ns(50)).as_ns(), 0);
+    }
+}

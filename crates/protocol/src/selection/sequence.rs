@@ -1,0 +1,211 @@
+//! Replicast-H: windows that follow each other closely, for one unicast transfer after another.
+
+use slotcast_units::{Span, Time};
+
+use super::{Candidate, Chosen, LinkSchedule, domain_is_free};
+use crate::timing::Timing;
+use crate::window::Window;
+
+/// How a sequence is put together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SequenceRule {
+    /// Longest idle time between two windows of a sequence.
+    pub longest_gap: Span,
+    /// With no second window in reach, a target is preferred that bids a wider window (it is idle)
+    /// and starts less than this after the earliest.
+    pub idle_within: Span,
+    /// Leave the preferred idle target's window as wide as it was bid. The original does so; it
+    /// blocks the target, and the initiator's next request, for about three transfers.
+    pub keep_idle_window: bool,
+}
+
+impl SequenceRule {
+    /// The rule of the paper's runs, with its flaw if `keep_idle_window`.
+    pub fn published(timing: &Timing, keep_idle_window: bool) -> SequenceRule {
+        SequenceRule {
+            longest_gap: (timing.control * 3).max(timing.frame_time()),
+            idle_within: timing.frame_time(),
+            keep_idle_window,
+        }
+    }
+}
+
+/// What to look for.
+#[derive(Debug, Clone, Copy)]
+pub struct Sequence<'a> {
+    /// Most members to choose.
+    pub need: usize,
+    /// The initiator cannot send before this time.
+    pub earliest: Time,
+    /// How wide each window must be.
+    pub width: Span,
+    /// When the initiator's link is taken by other transfers.
+    pub link: &'a LinkSchedule,
+    /// Time of one transfer on the link.
+    pub transfer: Span,
+    /// Failure domains that hold or will hold a replica already.
+    pub taken: &'a [u32],
+    /// How the sequence is put together.
+    pub rule: SequenceRule,
+}
+
+/// Fills `chosen` with one to `need` members whose windows, trimmed to the wanted width, follow each
+/// other with short gaps; none if no candidate has a window that is wide enough. `candidates` must
+/// be in order ([`super::sort_candidates`]). O(n · need).
+pub fn earliest_sequence(candidates: &[Candidate], look_for: &Sequence<'_>, chosen: &mut Chosen) {
+    debug_assert!(candidates.windows(2).all(|p| p[0].window.start <= p[1].window.start));
+    chosen.clear();
+    let Sequence { need, earliest, width, taken, link, transfer, rule } = *look_for;
+    if need == 0 {
+        return;
+    }
+    // What is left of a bid if nothing is sent before `time`, nor while the link is taken.
+    let usable = |c: &Candidate, time: Time| {
+        let start = link.free_from(c.window.start.max(time), transfer);
+        let rest = Window { start, end: c.window.end };
+        (rest.width() >= width).then_some(rest)
+    };
+    let pick = |c: &Candidate, window: Window| Candidate { window, ..*c };
+    let trim = |window: Window| Window::new(window.start, width);
+
+    let mut eligible = candidates
+        .iter()
+        .filter(|c| !taken.contains(&c.domain))
+        .filter_map(|c| usable(c, earliest).map(|window| (c, window)));
+    let Some((first, bid_of_first)) = eligible.next() else { return };
+    chosen.push(pick(first, trim(bid_of_first)));
+
+    while chosen.len() < need {
+        let end = chosen[chosen.len() - 1].window.end;
+        let next = candidates.iter().find_map(|c| {
+            let window = usable(c, end)?;
+            let near = window.start.saturating_since(end) <= rule.longest_gap;
+            (near && domain_is_free(c.domain, chosen, taken)).then(|| pick(c, trim(window)))
+        });
+        match next {
+            Some(next) => chosen.push(next),
+            None => break,
+        }
+    }
+
+    if chosen.len() == 1 && need > 1 {
+        let idle = eligible.take(2).find(|(_, bid)| {
+            bid.start.saturating_since(bid_of_first.start) < rule.idle_within
+                && bid.width() > bid_of_first.width() + rule.idle_within
+        });
+        if let Some((idle, bid)) = idle {
+            chosen[0] = pick(idle, if rule.keep_idle_window { bid } else { trim(bid) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sort_candidates;
+    use super::*;
+    use crate::ids::ChunkId;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    fn candidate(position: u8, start: u64, end: u64) -> Candidate {
+        let window = Window { start: Time::from_ns(start), end: Time::from_ns(end) };
+        Candidate { position, domain: u32::from(position), window }
+    }
+
+    const IDLE: &LinkSchedule = &LinkSchedule::IDLE;
+
+    fn wanted(need: usize, width: u64) -> Sequence<'static> {
+        Sequence {
+            need,
+            earliest: Time::ZERO,
+            width: Span::from_ns(width),
+            link: IDLE,
+            transfer: Span::from_ns(width),
+            taken: &[],
+            rule: SequenceRule {
+                longest_gap: Span::from_ns(5),
+                idle_within: Span::from_ns(5),
+                keep_idle_window: false,
+            },
+        }
+    }
+
+    fn run(bids: &[Candidate], look_for: &Sequence<'_>) -> Vec<(u8, u64, u64)> {
+        let mut chosen = Vec::new();
+        earliest_sequence(bids, look_for, &mut chosen);
+        chosen.iter().map(|c| (c.position, c.window.start.as_ns(), c.window.end.as_ns())).collect()
+    }
+
+    #[test]
+    fn windows_follow_each_other() {
+        let bids = [candidate(0, 0, 12), candidate(1, 2, 40), candidate(2, 22, 60)];
+        assert_eq!(run(&bids, &wanted(3, 10)), [(0, 0, 10), (1, 10, 20), (2, 22, 32)]);
+    }
+
+    #[test]
+    fn other_transfers_on_the_link_are_avoided() {
+        let bids = [candidate(0, 0, 40), candidate(1, 2, 60)];
+        let mut link = LinkSchedule::default();
+        link.take(Window { start: Time::from_ns(5), end: Time::from_ns(12) });
+        let look_for = Sequence { link: &link, ..wanted(2, 10) };
+        assert_eq!(run(&bids, &look_for), [(0, 12, 22), (1, 22, 32)]);
+    }
+
+    #[test]
+    fn a_long_gap_ends_the_sequence() {
+        let bids = [candidate(0, 0, 10), candidate(1, 16, 40)];
+        assert_eq!(run(&bids, &wanted(3, 10)), [(0, 0, 10)]);
+    }
+
+    #[test]
+    fn an_idle_target_is_preferred_when_it_stands_alone() {
+        let bids = [candidate(0, 0, 10), candidate(1, 4, 18), candidate(2, 4, 13)];
+        assert_eq!(run(&bids, &wanted(3, 10)), [(0, 0, 10)], "14 is not wider by more than 5");
+        let bids = [candidate(0, 0, 10), candidate(1, 4, 20), candidate(2, 40, 50)];
+        assert_eq!(run(&bids, &wanted(2, 11)), [(1, 4, 15)], "the first is too narrow");
+        let bids = [candidate(0, 0, 14), candidate(1, 4, 24)];
+        assert_eq!(run(&bids, &wanted(2, 13)), [(1, 4, 17)]);
+        let flawed = Sequence {
+            rule: SequenceRule { keep_idle_window: true, ..wanted(2, 13).rule },
+            ..wanted(2, 13)
+        };
+        assert_eq!(run(&bids, &flawed), [(1, 4, 24)], "the original keeps the whole window");
+    }
+
+    proptest! {
+        #[test]
+        fn chosen_windows_fit_their_bids_and_do_not_overlap(
+            bids in prop::collection::vec((0u64..60, 1u64..60), 0..9),
+            need in 0usize..4,
+            width in 1u64..40,
+            earliest in 0u64..40,
+            keep: bool,
+        ) {
+            let mut bids: Vec<Candidate> = bids
+                .iter()
+                .enumerate()
+                .map(|(i, &(start, width))| candidate(i as u8, start, start + width))
+                .collect();
+            sort_candidates(&mut bids, &ChunkId([9; 32]));
+            let mut look_for = Sequence { earliest: Time::from_ns(earliest), ..wanted(need, width) };
+            look_for.rule.keep_idle_window = keep;
+            let mut chosen = Vec::new();
+            earliest_sequence(&bids, &look_for, &mut chosen);
+            prop_assert!(chosen.len() <= need);
+            for c in &chosen {
+                let bid = bids.iter().find(|b| b.position == c.position).unwrap();
+                prop_assert!(bid.window.contains(&c.window));
+                prop_assert!(c.window.start.as_ns() >= earliest);
+                prop_assert!(c.window.width().as_ns() >= width);
+            }
+            for pair in chosen.windows(2) {
+                prop_assert!(pair[0].window.end <= pair[1].window.start);
+                prop_assert!(pair[0].position != pair[1].position);
+            }
+            let usable = bids.iter().any(|b| {
+                b.window.end.as_ns() >= b.window.start.as_ns().max(earliest) + width
+            });
+            prop_assert_eq!(!chosen.is_empty(), usable && need > 0);
+        }
+    }
+}

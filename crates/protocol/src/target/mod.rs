@@ -1,0 +1,417 @@
+//! The target: answers requests from its calendar, takes chunks in, hands them out.
+
+mod disk;
+#[cfg(test)]
+mod tests;
+
+use alloc::vec::Vec;
+
+use slotcast_units::{Size, Span, Time};
+
+pub use disk::{Backpressure, DiskForecast};
+
+use crate::calendar::{Ask, Calendar, CalendarRules, OfferRule};
+use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
+use crate::message::{
+    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Message, Offer, OfferAnswer, PutAccept,
+    PutRequest, ReplicaAck, Undelivered,
+};
+use crate::timing::{Delivery, IdleExtension, Timing, WindowRule};
+use crate::window::Window;
+
+/// What a target must know.
+#[derive(Debug, Clone)]
+pub struct TargetConfig {
+    /// The negotiating group that it belongs to.
+    pub group: GroupId,
+    /// Its position there.
+    pub position: u8,
+    /// Times shared with the initiators.
+    pub timing: Timing,
+    /// How wide it bids.
+    pub window_rule: WindowRule,
+    /// How its idle bids are stretched.
+    pub idle_extension: IdleExtension,
+    /// How windows for incoming chunks are found and kept.
+    pub calendar: CalendarRules,
+    /// What it expects of its disk.
+    pub disk: DiskForecast,
+}
+
+/// What the target has on its disk. The host looks it up; the machine only asks.
+pub trait Holdings {
+    /// The size of `chunk`, if it is stored here.
+    fn size_of(&self, chunk: &ChunkId) -> Option<Size>;
+}
+
+/// What a host tells the target.
+#[derive(Debug, Clone, Copy)]
+pub enum TargetInput<'a> {
+    /// A message arrived.
+    Message(&'a Message),
+    /// A chunk arrived, whole; `intact` if its content matches its name.
+    Received {
+        /// For which request.
+        request: RequestId,
+        /// The chunk.
+        chunk: ChunkId,
+        /// Its size.
+        size: Size,
+        /// Whether its content matches its name.
+        intact: bool,
+    },
+    /// A write ended: `stable` if the chunk is on stable storage.
+    Written {
+        /// For which request.
+        request: RequestId,
+        /// Whether it is on stable storage.
+        stable: bool,
+    },
+    /// A read ended.
+    Read {
+        /// For which request.
+        request: RequestId,
+        /// Whether the content matches the name.
+        intact: bool,
+    },
+    /// A transfer to an initiator has left.
+    Sent {
+        /// For which request.
+        request: RequestId,
+    },
+}
+
+/// What the target wants of its host.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum TargetEffect {
+    /// Send a message.
+    Send {
+        /// To whom.
+        to: InitiatorId,
+        /// What.
+        message: Message,
+    },
+    /// Write the chunk that was received for `request` to stable storage, then say
+    /// [`TargetInput::Written`].
+    Write {
+        /// For which request.
+        request: RequestId,
+        /// The chunk.
+        chunk: ChunkId,
+        /// Its size.
+        size: Size,
+    },
+    /// Read a chunk from the disk, then say [`TargetInput::Read`].
+    Read {
+        /// For which request.
+        request: RequestId,
+        /// The chunk.
+        chunk: ChunkId,
+        /// Its size.
+        size: Size,
+    },
+    /// Send the chunk that was read for `request`, from `start` on, then say
+    /// [`TargetInput::Sent`].
+    Transfer {
+        /// For which request; names the initiator.
+        request: RequestId,
+        /// The chunk.
+        chunk: ChunkId,
+        /// Its size.
+        size: Size,
+        /// When.
+        start: Time,
+    },
+}
+
+/// A get that was accepted and is not yet sent.
+#[derive(Debug, Clone, Copy)]
+struct Delivering {
+    request: RequestId,
+    chunk: ChunkId,
+    size: Size,
+    window: Window,
+    accepted: bool,
+}
+
+/// One storage target.
+#[derive(Debug, Clone)]
+pub struct Target {
+    config: TargetConfig,
+    incoming: Calendar,
+    outgoing: Calendar,
+    deliveries: Vec<Delivering>,
+    rejected: u64,
+}
+
+/// Most gets that a target holds offers or deliveries for; further ones are asked to come later.
+const MAX_DELIVERIES: usize = 256;
+
+impl Target {
+    /// A target with nothing promised.
+    pub fn new(config: TargetConfig) -> Target {
+        let outgoing = CalendarRules { offer: OfferRule::FirstFit, ..config.calendar };
+        Target {
+            incoming: Calendar::new(config.calendar, config.timing),
+            outgoing: Calendar::new(outgoing, config.timing),
+            deliveries: Vec::new(),
+            rejected: 0,
+            config,
+        }
+    }
+
+    /// Reservations for incoming chunks.
+    pub fn incoming(&self) -> &Calendar {
+        &self.incoming
+    }
+
+    /// Reservations for outgoing chunks.
+    pub fn outgoing(&self) -> &Calendar {
+        &self.outgoing
+    }
+
+    /// Messages that made no sense to this target and were dropped.
+    pub fn rejected(&self) -> u64 {
+        self.rejected
+    }
+
+    /// Forgets every promise, as a restart does. What is on the disk stays.
+    pub fn restart(&mut self, now: Time) {
+        self.incoming.clear();
+        self.outgoing.clear();
+        self.deliveries.clear();
+        while self.config.disk.backlog(now) > Span::ZERO {
+            self.config.disk.complete(now);
+        }
+    }
+
+    /// Takes `input` at `now` and appends what is to be done to `effects`.
+    pub fn handle(
+        &mut self,
+        now: Time,
+        input: TargetInput<'_>,
+        holdings: &impl Holdings,
+        effects: &mut Vec<TargetEffect>,
+    ) {
+        match input {
+            TargetInput::Message(Message::PutRequest(m)) => {
+                self.put_request(now, m, holdings, effects);
+            }
+            TargetInput::Message(Message::PutAccept(m)) => self.put_accept(m, effects),
+            TargetInput::Message(Message::GetRequest(m)) => {
+                self.get_request(now, m, holdings, effects);
+            }
+            TargetInput::Message(Message::GetAccept(m)) => self.get_accept(now, m, effects),
+            TargetInput::Message(_) => self.rejected += 1,
+            TargetInput::Received { request, chunk, size, intact } => {
+                let reserved = self.incoming.release(request);
+                match (reserved, intact) {
+                    (false, _) => self.acknowledge(request, AckOutcome::NoReservation, effects),
+                    (true, false) => self.acknowledge(request, AckOutcome::Damaged, effects),
+                    (true, true) => {
+                        self.config.disk.submit(now, size);
+                        effects.push(TargetEffect::Write { request, chunk, size });
+                    }
+                }
+            }
+            TargetInput::Written { request, stable } => {
+                self.config.disk.complete(now);
+                let outcome = if stable { AckOutcome::Stored } else { AckOutcome::DiskFailed };
+                self.acknowledge(request, outcome, effects);
+            }
+            TargetInput::Read { request, intact } => self.read(now, request, intact, effects),
+            TargetInput::Sent { request } => {
+                self.outgoing.release(request);
+            }
+        }
+    }
+
+    fn put_request(
+        &mut self,
+        now: Time,
+        m: &PutRequest,
+        holdings: &impl Holdings,
+        effects: &mut Vec<TargetEffect>,
+    ) {
+        if m.group != self.config.group || m.size == Size::ZERO {
+            self.rejected += 1;
+            return;
+        }
+        if m.skip.contains(self.config.position) {
+            return;
+        }
+        let answer = if holdings.size_of(&m.chunk).is_some() {
+            BidAnswer::AlreadyStored
+        } else {
+            self.bid(now, m)
+        };
+        let bid =
+            Bid { request: m.request, round: m.round, position: self.config.position, answer };
+        effects.push(TargetEffect::Send { to: m.request.initiator, message: Message::Bid(bid) });
+    }
+
+    fn bid(&mut self, now: Time, m: &PutRequest) -> BidAnswer {
+        let size = self.config.window_rule.size_for(&self.config.timing, m.size);
+        let idle_extension = match self.config.idle_extension {
+            IdleExtension::TwoTransfers => size.transfer * 2,
+            IdleExtension::TwoTrips => self.config.timing.trip * 2,
+            IdleExtension::TwoTransfersByCoin => {
+                let coin = m.chunk.mix(2 + u64::from(self.config.position)) >> 63;
+                size.transfer * 2 * coin
+            }
+        };
+        let ask = Ask {
+            request: m.request,
+            round: m.round,
+            payload: m.size,
+            not_before: m.not_before,
+            size,
+            disk_delay: self.config.disk.delay(
+                now,
+                m.size,
+                size.transfer,
+                self.incoming.promised(),
+            ),
+            idle_extension,
+        };
+        match self.incoming.offer(now, &ask) {
+            Some(window) => BidAnswer::Window(window),
+            None => BidAnswer::NotNow { retry_after: size.bid },
+        }
+    }
+
+    fn put_accept(&mut self, m: &PutAccept, effects: &mut Vec<TargetEffect>) {
+        match m.grants.of(self.config.position) {
+            None => self.incoming.cancel(m.request, m.round),
+            Some(grant) => {
+                if self.incoming.accept(m.request, m.round, grant.window).is_err() {
+                    self.acknowledge(m.request, AckOutcome::NoReservation, effects);
+                }
+            }
+        }
+    }
+
+    fn get_request(
+        &mut self,
+        now: Time,
+        m: &GetRequest,
+        holdings: &impl Holdings,
+        effects: &mut Vec<TargetEffect>,
+    ) {
+        if m.group != self.config.group {
+            self.rejected += 1;
+            return;
+        }
+        if m.skip.contains(self.config.position) {
+            return;
+        }
+        let answer = match holdings.size_of(&m.chunk) {
+            None => OfferAnswer::NotHeld,
+            Some(size) => self.offer(now, m, size),
+        };
+        let offer =
+            Offer { request: m.request, round: m.round, position: self.config.position, answer };
+        effects
+            .push(TargetEffect::Send { to: m.request.initiator, message: Message::Offer(offer) });
+    }
+
+    fn offer(&mut self, now: Time, m: &GetRequest, size: Size) -> OfferAnswer {
+        let rule = WindowRule { delivery: Delivery::Unicast, ..self.config.window_rule };
+        let width = rule.size_for(&self.config.timing, size);
+        let outgoing = &self.outgoing;
+        self.deliveries.retain(|d| {
+            d.accepted || outgoing.reservations().iter().any(|r| r.request == d.request)
+        });
+        if self.deliveries.len() >= MAX_DELIVERIES {
+            return OfferAnswer::NotNow { retry_after: width.bid };
+        }
+        // Read only once accepted, so the read joins the end of what the disk has then.
+        let read = self.config.disk.backlog(now) + self.config.disk.service(size);
+        let ask = Ask {
+            request: m.request,
+            round: m.round,
+            payload: size,
+            not_before: m.not_before.max(now + self.config.timing.round_trip() + read),
+            size: width,
+            disk_delay: Span::ZERO,
+            idle_extension: Span::ZERO,
+        };
+        let Some(window) = self.outgoing.offer(now, &ask) else {
+            return OfferAnswer::NotNow { retry_after: width.bid };
+        };
+        self.deliveries.retain(|d| d.request != m.request || d.accepted);
+        self.deliveries.push(Delivering {
+            request: m.request,
+            chunk: m.chunk,
+            size,
+            window,
+            accepted: false,
+        });
+        OfferAnswer::Window { window, size }
+    }
+
+    fn get_accept(&mut self, now: Time, m: &GetAccept, effects: &mut Vec<TargetEffect>) {
+        let grant = m.grant.filter(|grant| grant.position == self.config.position);
+        let Some(at) = self.deliveries.iter().position(|d| d.request == m.request) else {
+            if grant.is_some() {
+                self.undelivered(m.request, effects);
+            }
+            return;
+        };
+        if self.deliveries[at].accepted {
+            return;
+        }
+        let Some(grant) = grant else {
+            self.outgoing.cancel(m.request, m.round);
+            self.deliveries.swap_remove(at);
+            return;
+        };
+        if self.outgoing.accept(m.request, m.round, grant.window).is_err() {
+            self.deliveries.swap_remove(at);
+            self.undelivered(m.request, effects);
+            return;
+        }
+        let delivery = &mut self.deliveries[at];
+        delivery.accepted = true;
+        delivery.window = grant.window;
+        let Delivering { request, chunk, size, .. } = *delivery;
+        self.config.disk.submit(now, size);
+        effects.push(TargetEffect::Read { request, chunk, size });
+    }
+
+    fn read(
+        &mut self,
+        now: Time,
+        request: RequestId,
+        intact: bool,
+        effects: &mut Vec<TargetEffect>,
+    ) {
+        self.config.disk.complete(now);
+        let found = self.deliveries.iter().position(|d| d.request == request && d.accepted);
+        let Some(at) = found else { return };
+        let Delivering { chunk, size, window, .. } = self.deliveries.swap_remove(at);
+        if !intact {
+            self.outgoing.release(request);
+            self.undelivered(request, effects);
+            return;
+        }
+        let start = window.start.max(now);
+        effects.push(TargetEffect::Transfer { request, chunk, size, start });
+    }
+
+    fn acknowledge(
+        &self,
+        request: RequestId,
+        outcome: AckOutcome,
+        effects: &mut Vec<TargetEffect>,
+    ) {
+        let ack = ReplicaAck { request, position: self.config.position, outcome };
+        effects
+            .push(TargetEffect::Send { to: request.initiator, message: Message::ReplicaAck(ack) });
+    }
+
+    fn undelivered(&self, request: RequestId, effects: &mut Vec<TargetEffect>) {
+        let message = Message::Undelivered(Undelivered { request, position: self.config.position });
+        effects.push(TargetEffect::Send { to: request.initiator, message });
+    }
+}

@@ -1,0 +1,284 @@
+use super::*;
+use crate::group::Members;
+use crate::message::{Grant, Grants};
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use slotcast_units::{Rate, Share};
+
+const SIZE: Size = Size::from_kib(128);
+const CHUNK: ChunkId = ChunkId([5; 32]);
+
+struct Shelf(BTreeMap<ChunkId, Size>);
+
+impl Holdings for Shelf {
+    fn size_of(&self, chunk: &ChunkId) -> Option<Size> {
+        self.0.get(chunk).copied()
+    }
+}
+
+fn empty() -> Shelf {
+    Shelf(BTreeMap::new())
+}
+
+fn target() -> Target {
+    let timing = Timing {
+        control: Span::from_ns(2424),
+        trip: Span::from_us(1),
+        data_rate: Rate::from_bps(8_910_000_000),
+        frame: Size::from_bytes(9000),
+    };
+    Target::new(TargetConfig {
+        group: GroupId(2),
+        position: 4,
+        timing,
+        window_rule: WindowRule {
+            multiplier: Share::from_percent(140),
+            delivery: Delivery::Multicast,
+        },
+        idle_extension: IdleExtension::TwoTransfers,
+        calendar: CalendarRules {
+            offer: OfferRule::Queue,
+            gap: Span::ZERO,
+            grace: Span::from_ms(1),
+            capacity: 64,
+        },
+        disk: DiskForecast::new(
+            Rate::from_bytes_per_s(400 << 20),
+            Size::from_kib(256),
+            Backpressure::KeepRoom,
+        ),
+    })
+}
+
+fn request() -> RequestId {
+    RequestId { initiator: InitiatorId(7), serial: 1 }
+}
+
+fn put_request() -> Message {
+    Message::PutRequest(PutRequest {
+        request: request(),
+        round: 0,
+        group: GroupId(2),
+        skip: Members::NONE,
+        chunk: CHUNK,
+        size: SIZE,
+        not_before: Time::ZERO,
+    })
+}
+
+fn say(target: &mut Target, now: u64, message: &Message, shelf: &Shelf) -> Vec<TargetEffect> {
+    let mut effects = vec![];
+    target.handle(Time::from_ns(now), TargetInput::Message(message), shelf, &mut effects);
+    effects
+}
+
+fn bid_of(effects: &[TargetEffect]) -> BidAnswer {
+    match effects {
+        [TargetEffect::Send { to: InitiatorId(7), message: Message::Bid(bid) }] => bid.answer,
+        other => panic!("not one bid: {other:?}"),
+    }
+}
+
+fn accept(window: Window) -> Message {
+    let grants = [Grant { position: 4, window }].into_iter().collect();
+    Message::PutAccept(PutAccept {
+        request: request(),
+        round: 0,
+        delivery: Delivery::Multicast,
+        grants,
+    })
+}
+
+#[test]
+fn a_put_goes_from_bid_to_acknowledgement() {
+    let mut target = target();
+    let BidAnswer::Window(window) = bid_of(&say(&mut target, 0, &put_request(), &empty())) else {
+        panic!("no window")
+    };
+    assert_eq!(say(&mut target, 10, &accept(window), &empty()), []);
+    let mut effects = vec![];
+    let received =
+        TargetInput::Received { request: request(), chunk: CHUNK, size: SIZE, intact: true };
+    target.handle(Time::from_ns(200_000), received, &empty(), &mut effects);
+    assert_eq!(effects, [TargetEffect::Write { request: request(), chunk: CHUNK, size: SIZE }]);
+    effects.clear();
+    let written = TargetInput::Written { request: request(), stable: true };
+    target.handle(Time::from_ns(600_000), written, &empty(), &mut effects);
+    let ack = ReplicaAck { request: request(), position: 4, outcome: AckOutcome::Stored };
+    assert_eq!(
+        effects,
+        [TargetEffect::Send { to: InitiatorId(7), message: Message::ReplicaAck(ack) }]
+    );
+    assert!(target.incoming().reservations().is_empty());
+}
+
+#[test]
+fn a_stored_chunk_is_not_asked_for_again() {
+    let shelf = Shelf([(CHUNK, SIZE)].into());
+    let mut target = target();
+    assert_eq!(bid_of(&say(&mut target, 0, &put_request(), &shelf)), BidAnswer::AlreadyStored);
+    assert!(target.incoming().reservations().is_empty());
+}
+
+#[test]
+fn failures_are_told() {
+    let mut target = target();
+    let mut effects = vec![];
+    let received =
+        |intact| TargetInput::Received { request: request(), chunk: CHUNK, size: SIZE, intact };
+    let outcome = |effects: &[TargetEffect]| match effects {
+        [TargetEffect::Send { message: Message::ReplicaAck(ack), .. }] => ack.outcome,
+        other => panic!("not one acknowledgement: {other:?}"),
+    };
+    target.handle(Time::ZERO, received(true), &empty(), &mut effects);
+    assert_eq!(outcome(&effects), AckOutcome::NoReservation);
+
+    let BidAnswer::Window(window) = bid_of(&say(&mut target, 0, &put_request(), &empty())) else {
+        panic!("no window")
+    };
+    say(&mut target, 10, &accept(window), &empty());
+    effects.clear();
+    target.handle(Time::from_ns(9), received(false), &empty(), &mut effects);
+    assert_eq!(outcome(&effects), AckOutcome::Damaged);
+
+    effects.clear();
+    let written = TargetInput::Written { request: request(), stable: false };
+    target.handle(Time::from_ns(10), written, &empty(), &mut effects);
+    assert_eq!(outcome(&effects), AckOutcome::DiskFailed);
+
+    let late = Window::new(Time::from_ns(1_000_000_000), Span::from_us(1));
+    assert_eq!(outcome(&say(&mut target, 20, &accept(late), &empty())), AckOutcome::NoReservation);
+}
+
+#[test]
+fn an_empty_acceptance_cancels() {
+    let mut target = target();
+    say(&mut target, 0, &put_request(), &empty());
+    let none = Message::PutAccept(PutAccept {
+        request: request(),
+        round: 0,
+        delivery: Delivery::Multicast,
+        grants: Grants::NONE,
+    });
+    say(&mut target, 1, &none, &empty());
+    assert!(
+        target
+            .incoming()
+            .reservations()
+            .iter()
+            .all(|r| r.state == crate::calendar::State::Cancelled)
+    );
+}
+
+#[test]
+fn strangers_messages_are_counted_and_dropped() {
+    let mut target = target();
+    let Message::PutRequest(ask) = put_request() else { unreachable!() };
+    let astray = Message::PutRequest(PutRequest { group: GroupId(3), ..ask });
+    assert_eq!(say(&mut target, 0, &astray, &empty()), []);
+    let empty_chunk = Message::PutRequest(PutRequest { size: Size::ZERO, ..ask });
+    assert_eq!(say(&mut target, 0, &empty_chunk, &empty()), []);
+    let ack = ReplicaAck { request: request(), position: 0, outcome: AckOutcome::Stored };
+    assert_eq!(say(&mut target, 0, &Message::ReplicaAck(ack), &empty()), []);
+    assert_eq!(target.rejected(), 3);
+}
+
+#[test]
+fn a_skipped_member_stays_silent() {
+    let mut target = target();
+    let Message::PutRequest(ask) = put_request() else { unreachable!() };
+    let skipped = Message::PutRequest(PutRequest { skip: Members::from_bits(1 << 4), ..ask });
+    assert_eq!(say(&mut target, 0, &skipped, &empty()), []);
+}
+
+fn get_request() -> Message {
+    Message::GetRequest(GetRequest {
+        request: request(),
+        round: 0,
+        group: GroupId(2),
+        skip: Members::NONE,
+        chunk: CHUNK,
+        not_before: Time::ZERO,
+    })
+}
+
+fn offer_of(effects: &[TargetEffect]) -> OfferAnswer {
+    match effects {
+        [TargetEffect::Send { message: Message::Offer(offer), .. }] => offer.answer,
+        other => panic!("not one offer: {other:?}"),
+    }
+}
+
+#[test]
+fn a_get_is_read_and_sent_in_its_window() {
+    let shelf = Shelf([(CHUNK, SIZE)].into());
+    let mut target = target();
+    let OfferAnswer::Window { window, size } =
+        offer_of(&say(&mut target, 0, &get_request(), &shelf))
+    else {
+        panic!("no window")
+    };
+    assert_eq!(size, SIZE);
+    assert_eq!(window.start, Time::from_ns(6848 + 312_500), "not before the disk has read it");
+    let accept = Message::GetAccept(GetAccept {
+        request: request(),
+        round: 0,
+        grant: Some(Grant { position: 4, window }),
+    });
+    assert_eq!(
+        say(&mut target, 7000, &accept, &shelf),
+        [TargetEffect::Read { request: request(), chunk: CHUNK, size: SIZE }]
+    );
+    let mut effects = vec![];
+    let read = TargetInput::Read { request: request(), intact: true };
+    target.handle(Time::from_ns(319_500), read, &shelf, &mut effects);
+    assert_eq!(
+        effects,
+        [TargetEffect::Transfer {
+            request: request(),
+            chunk: CHUNK,
+            size: SIZE,
+            start: Time::from_ns(319_500).max(window.start),
+        }]
+    );
+    target.handle(
+        Time::from_ns(500_000),
+        TargetInput::Sent { request: request() },
+        &shelf,
+        &mut effects,
+    );
+    assert!(target.outgoing().reservations().is_empty());
+}
+
+#[test]
+fn what_is_not_held_or_not_chosen_reserves_nothing() {
+    let mut target = target();
+    assert_eq!(offer_of(&say(&mut target, 0, &get_request(), &empty())), OfferAnswer::NotHeld);
+    let shelf = Shelf([(CHUNK, SIZE)].into());
+    say(&mut target, 0, &get_request(), &shelf);
+    let refused = Message::GetAccept(GetAccept { request: request(), round: 0, grant: None });
+    assert_eq!(say(&mut target, 10, &refused, &shelf), []);
+    assert!(target.outgoing().reservations().is_empty());
+    assert!(target.deliveries.is_empty());
+}
+
+#[test]
+fn a_damaged_read_is_told() {
+    let shelf = Shelf([(CHUNK, SIZE)].into());
+    let mut target = target();
+    let OfferAnswer::Window { window, .. } = offer_of(&say(&mut target, 0, &get_request(), &shelf))
+    else {
+        panic!("no window")
+    };
+    let accept = Message::GetAccept(GetAccept {
+        request: request(),
+        round: 0,
+        grant: Some(Grant { position: 4, window }),
+    });
+    say(&mut target, 7000, &accept, &shelf);
+    let mut effects = vec![];
+    let read = TargetInput::Read { request: request(), intact: false };
+    target.handle(Time::from_ns(319_500), read, &shelf, &mut effects);
+    assert!(matches!(effects[..], [TargetEffect::Send { message: Message::Undelivered(_), .. }]));
+    assert!(target.outgoing().reservations().is_empty());
+}

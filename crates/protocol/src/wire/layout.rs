@@ -1,0 +1,82 @@
+//! Numbers that the encoder and the decoder share.
+
+use crate::message::MAX_REPLICAS;
+
+/// First in every datagram: `RC`, read as a little-endian number.
+pub(super) const MAGIC: u16 = u16::from_le_bytes(*b"RC");
+/// The version of this layout. A receiver knows one version and refuses all others.
+pub(super) const VERSION: u8 = 1;
+
+/// Length of the part of the header that the checksum covers: all before the checksum.
+pub(super) const CHECKED_LEN: usize = 22;
+/// Length of the header.
+pub const HEADER_LEN: usize = CHECKED_LEN + 4;
+
+pub(super) const PUT_REQUEST: u8 = 1;
+pub(super) const BID: u8 = 2;
+pub(super) const PUT_ACCEPT: u8 = 3;
+pub(super) const REPLICA_ACK: u8 = 4;
+pub(super) const GET_REQUEST: u8 = 5;
+pub(super) const OFFER: u8 = 6;
+pub(super) const GET_ACCEPT: u8 = 7;
+pub(super) const UNDELIVERED: u8 = 8;
+
+/// Tags of [`crate::BidAnswer`] and [`crate::OfferAnswer`]. No tag is zero, so that a body of zeros
+/// means nothing.
+pub(super) const WINDOW: u8 = 1;
+pub(super) const ALREADY_STORED: u8 = 2;
+pub(super) const NOT_HELD: u8 = 2;
+pub(super) const NOT_NOW: u8 = 3;
+
+/// Tags of [`crate::Delivery`].
+pub(super) const MULTICAST: u8 = 1;
+pub(super) const UNICAST: u8 = 2;
+
+/// Tags of [`crate::AckOutcome`].
+pub(super) const STORED: u8 = 1;
+pub(super) const NO_RESERVATION: u8 = 2;
+pub(super) const DAMAGED: u8 = 3;
+pub(super) const DISK_FAILED: u8 = 4;
+
+const REQUEST_LEN: usize = 8;
+pub(super) const TIME_LEN: usize = 8;
+pub(super) const SIZE_LEN: usize = 8;
+pub(super) const WINDOW_LEN: usize = 2 * TIME_LEN;
+pub(super) const GRANT_LEN: usize = 1 + WINDOW_LEN;
+
+/// Request, round, group, skip, chunk, not before.
+pub(super) const GET_REQUEST_LEN: usize = REQUEST_LEN + 1 + 4 + 8 + 32 + TIME_LEN;
+/// The same and a size.
+pub(super) const PUT_REQUEST_LEN: usize = GET_REQUEST_LEN + SIZE_LEN;
+/// Request, round, position, tag: of a bid or an offer, without what the answer adds.
+pub(super) const ANSWER_LEN: usize = REQUEST_LEN + 1 + 1 + 1;
+/// Request, round, delivery, number of grants.
+pub(super) const PUT_ACCEPT_LEN: usize = REQUEST_LEN + 1 + 1 + 1;
+/// Request, position, outcome.
+pub(super) const REPLICA_ACK_LEN: usize = REQUEST_LEN + 1 + 1;
+/// Request, round, number of grants.
+pub(super) const GET_ACCEPT_LEN: usize = REQUEST_LEN + 1 + 1;
+/// Request, position.
+pub(super) const UNDELIVERED_LEN: usize = REQUEST_LEN + 1;
+
+/// The longest datagram: a put-accept with [`MAX_REPLICAS`] grants.
+pub const MAX_ENCODED_LEN: usize = HEADER_LEN + PUT_ACCEPT_LEN + MAX_REPLICAS * GRANT_LEN;
+
+// The Replicast paper charges 300 bytes for every control message. A message that outgrows them
+// would make the simulated network faster than the real one.
+const _: () = assert!(MAX_ENCODED_LEN <= 300);
+const _: () = {
+    let others = [
+        PUT_REQUEST_LEN,
+        ANSWER_LEN + WINDOW_LEN + SIZE_LEN,
+        REPLICA_ACK_LEN,
+        GET_REQUEST_LEN,
+        GET_ACCEPT_LEN + GRANT_LEN,
+        UNDELIVERED_LEN,
+    ];
+    let mut i = 0;
+    while i < others.len() {
+        assert!(HEADER_LEN + others[i] <= MAX_ENCODED_LEN);
+        i += 1;
+    }
+};

@@ -1,0 +1,372 @@
+//! A small cluster around the real machines: one negotiating group or more, messages with faults,
+//! perfect clocks. Time passes from one due action to the next.
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use slotcast_protocol::{
+    Backpressure, CalendarRules, ChunkId, Delivery, DiskForecast, Failure, GetRules, GroupMap,
+    Holdings, IdleExtension, Initiator, InitiatorConfig, InitiatorEffect, InitiatorId,
+    InitiatorInput, Message, OfferRule, PutRules, RequestId, State, Target, TargetConfig,
+    TargetEffect, TargetId, TargetInput, Timing, Window, WindowRule, selection::SequenceRule,
+};
+use slotcast_units::{Rate, Size, Span, Time};
+
+pub const CHUNK_SIZE: Size = Size::from_kib(128);
+
+pub fn timing() -> Timing {
+    Timing {
+        control: Span::from_ns(2424),
+        trip: Span::from_us(1),
+        data_rate: Rate::from_bps(8_910_000_000),
+        frame: Size::from_bytes(9000),
+    }
+}
+
+pub fn chunk(n: u64) -> ChunkId {
+    let mut name = [0; 32];
+    name[..8].copy_from_slice(&n.to_le_bytes());
+    ChunkId(name)
+}
+
+/// What goes wrong, as small numbers that proptest can shrink: the fate of the n-th thing that can
+/// fail is the n-th entry, and everything is well after the last.
+#[derive(Debug, Clone, Default)]
+pub struct Fate {
+    pub messages: Vec<MessageFate>,
+    pub transfers: Vec<bool>,
+    pub disks: Vec<bool>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum MessageFate {
+    Arrives,
+    Lost,
+    Twice,
+    Late(u32),
+}
+
+pub fn any_fate() -> impl Strategy<Value = Fate> {
+    let message = prop_oneof![
+        6 => Just(MessageFate::Arrives),
+        1 => Just(MessageFate::Lost),
+        1 => Just(MessageFate::Twice),
+        1 => (0u32..2_000_000).prop_map(MessageFate::Late),
+    ];
+    (
+        prop::collection::vec(message, 0..150),
+        prop::collection::vec(prop::bool::weighted(0.8), 0..20),
+        prop::collection::vec(prop::bool::weighted(0.8), 0..20),
+    )
+        .prop_map(|(messages, transfers, disks)| Fate { messages, transfers, disks })
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Due {
+    ToTarget(u32, Message),
+    ToInitiator(Message),
+    Received(u32, RequestId, ChunkId, Window),
+    Written(u32, RequestId, ChunkId),
+    Read(u32, RequestId),
+    Sent(u32, RequestId),
+    Delivered(RequestId),
+    Wake,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    Put { rounds: u8 },
+    Got { rounds: u8 },
+    Failed(Failure),
+}
+
+#[derive(Debug, Default)]
+pub struct Disk {
+    pub chunks: BTreeMap<ChunkId, Size>,
+    free_at: Time,
+}
+
+impl Holdings for &Disk {
+    fn size_of(&self, chunk: &ChunkId) -> Option<Size> {
+        self.chunks.get(chunk).copied()
+    }
+}
+
+pub struct TestCluster {
+    pub now: Time,
+    pub groups: GroupMap,
+    pub initiator: Initiator,
+    pub targets: Vec<Target>,
+    pub disks: Vec<Disk>,
+    pub dead: BTreeSet<u32>,
+    pub ended: Vec<(RequestId, Ended)>,
+    /// When the last request ended.
+    pub last_end: Time,
+    /// Transfers in flight per target, to see that none overlap.
+    pub receiving: Vec<Vec<Window>>,
+    pub messages_sent: usize,
+    fate: Fate,
+    due: BTreeMap<(Time, u64), Due>,
+    sequence: u64,
+    counts: (usize, usize, usize),
+}
+
+impl TestCluster {
+    pub fn new(delivery: Delivery, targets: u32, domain: u32, fate: Fate) -> TestCluster {
+        let groups = GroupMap::new(targets, 9.min(targets), domain).unwrap();
+        let window_rule = WindowRule::published(delivery);
+        let ack_timeout = Span::from_ms(10);
+        let target = |t: u32| {
+            let (group, position) = groups.seat(TargetId(t));
+            Target::new(TargetConfig {
+                group,
+                position,
+                timing: timing(),
+                window_rule,
+                idle_extension: IdleExtension::TwoTransfers,
+                calendar: CalendarRules {
+                    offer: OfferRule::FirstFit,
+                    gap: Span::ZERO,
+                    grace: ack_timeout,
+                    capacity: 64,
+                },
+                disk: DiskForecast::new(
+                    Rate::from_bytes_per_s(400 << 20),
+                    Size::from_kib(256),
+                    Backpressure::KeepRoom,
+                ),
+            })
+        };
+        let initiator = Initiator::new(InitiatorConfig {
+            id: InitiatorId(0),
+            timing: timing(),
+            put: PutRules {
+                replicas: 3,
+                window_rule,
+                sequence: SequenceRule::published(&timing(), false),
+                consecutive_only: false,
+                abandon_without_window: false,
+            },
+            get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
+            answer_timeout: Span::from_us(200),
+            ack_timeout,
+            max_rounds: 40,
+        });
+        TestCluster {
+            now: Time::ZERO,
+            initiator,
+            targets: (0..targets).map(target).collect(),
+            disks: (0..targets).map(|_| Disk::default()).collect(),
+            dead: BTreeSet::new(),
+            ended: Vec::new(),
+            last_end: Time::ZERO,
+            receiving: vec![Vec::new(); targets as usize],
+            messages_sent: 0,
+            fate,
+            due: BTreeMap::new(),
+            sequence: 0,
+            counts: (0, 0, 0),
+            groups,
+        }
+    }
+
+    pub fn put(&mut self, n: u64) -> RequestId {
+        let mut effects = Vec::new();
+        let request =
+            self.initiator.put(self.now, chunk(n), CHUNK_SIZE, &self.groups, &mut effects);
+        self.carry_out(effects);
+        request
+    }
+
+    pub fn get(&mut self, n: u64) -> RequestId {
+        let mut effects = Vec::new();
+        let request = self.initiator.get(self.now, chunk(n), &self.groups, &mut effects);
+        self.carry_out(effects);
+        request
+    }
+
+    /// How many targets hold chunk `n`.
+    pub fn replicas(&self, n: u64) -> usize {
+        self.disks.iter().filter(|d| d.chunks.contains_key(&chunk(n))).count()
+    }
+
+    /// Lets everything happen that is to happen.
+    pub fn run(&mut self) {
+        let mut steps = 0;
+        while let Some(((time, _), due)) = self.due.pop_first() {
+            assert!(time >= self.now);
+            self.now = time;
+            self.step(due);
+            steps += 1;
+            assert!(steps < 200_000, "the cluster does not come to rest");
+        }
+    }
+
+    fn step(&mut self, due: Due) {
+        match due {
+            Due::ToTarget(t, message) => self.tell_target(t, TargetInput::Message(&message)),
+            Due::ToInitiator(message) => self.tell_initiator(InitiatorInput::Message(&message)),
+            Due::Received(t, request, chunk, window) => {
+                self.receiving[t as usize].retain(|&w| w != window);
+                let intact = self.next_fate(|fate, counts| {
+                    counts.1 += 1;
+                    fate.transfers.get(counts.1 - 1).copied().unwrap_or(true)
+                });
+                let input = TargetInput::Received { request, chunk, size: CHUNK_SIZE, intact };
+                self.tell_target(t, input);
+            }
+            Due::Written(t, request, chunk) => {
+                let stable = self.next_fate(|fate, counts| {
+                    counts.2 += 1;
+                    fate.disks.get(counts.2 - 1).copied().unwrap_or(true)
+                });
+                if stable && !self.dead.contains(&t) {
+                    self.disks[t as usize].chunks.insert(chunk, CHUNK_SIZE);
+                }
+                self.tell_target(t, TargetInput::Written { request, stable });
+            }
+            Due::Read(t, request) => {
+                let intact = self.next_fate(|fate, counts| {
+                    counts.2 += 1;
+                    fate.disks.get(counts.2 - 1).copied().unwrap_or(true)
+                });
+                self.tell_target(t, TargetInput::Read { request, intact });
+            }
+            Due::Sent(t, request) => self.tell_target(t, TargetInput::Sent { request }),
+            Due::Delivered(request) => {
+                let intact = self.next_fate(|fate, counts| {
+                    counts.1 += 1;
+                    fate.transfers.get(counts.1 - 1).copied().unwrap_or(true)
+                });
+                self.tell_initiator(InitiatorInput::Delivered { request, intact });
+            }
+            Due::Wake => self.tell_initiator(InitiatorInput::Wake),
+        }
+    }
+
+    fn next_fate<R>(&mut self, pick: impl FnOnce(&Fate, &mut (usize, usize, usize)) -> R) -> R {
+        pick(&self.fate, &mut self.counts)
+    }
+
+    fn tell_target(&mut self, t: u32, input: TargetInput<'_>) {
+        if self.dead.contains(&t) {
+            return;
+        }
+        let mut effects = Vec::new();
+        let shelf = &self.disks[t as usize];
+        self.targets[t as usize].handle(self.now, input, &shelf, &mut effects);
+        for effect in effects {
+            match effect {
+                TargetEffect::Send { message, .. } => {
+                    let at = self.now + timing().one_way();
+                    self.send(at, Due::ToInitiator(message));
+                }
+                TargetEffect::Write { request, chunk, size } => {
+                    let done = self.use_disk(t, size);
+                    self.at(done, Due::Written(t, request, chunk));
+                }
+                TargetEffect::Read { request, size, .. } => {
+                    let done = self.use_disk(t, size);
+                    self.at(done, Due::Read(t, request));
+                }
+                TargetEffect::Transfer { request, size, start, .. } => {
+                    let sent = start + timing().transfer(size);
+                    self.at(sent, Due::Sent(t, request));
+                    self.at(sent + timing().trip, Due::Delivered(request));
+                }
+            }
+        }
+    }
+
+    fn use_disk(&mut self, t: u32, size: Size) -> Time {
+        let disk = &mut self.disks[t as usize];
+        disk.free_at =
+            disk.free_at.max(self.now) + Rate::from_bytes_per_s(400 << 20).time_for(size);
+        disk.free_at
+    }
+
+    fn tell_initiator(&mut self, input: InitiatorInput<'_>) {
+        let mut effects = Vec::new();
+        self.initiator.handle(self.now, input, &self.groups, &mut effects);
+        self.carry_out(effects);
+    }
+
+    fn carry_out(&mut self, effects: Vec<InitiatorEffect>) {
+        for effect in effects {
+            match effect {
+                InitiatorEffect::Multicast { group, to, message } => {
+                    for position in to.iter() {
+                        let TargetId(t) = self.groups.members(group)[usize::from(position)];
+                        let at = self.now + timing().one_way();
+                        self.send(at, Due::ToTarget(t, message));
+                    }
+                }
+                InitiatorEffect::Transfer { request, chunk, size, group, to, start } => {
+                    assert!(start >= self.now, "a transfer in the past");
+                    assert!(to.len() <= 3);
+                    let sent = Window::new(start, timing().transfer(size));
+                    for position in to.iter() {
+                        let TargetId(t) = self.groups.members(group)[usize::from(position)];
+                        self.check_no_overlap(t, sent);
+                        let at = sent.end + timing().trip;
+                        self.at(at, Due::Received(t, request, chunk, sent));
+                    }
+                }
+                InitiatorEffect::PutDone { request, rounds } => {
+                    self.end(request, Ended::Put { rounds });
+                }
+                InitiatorEffect::GetDone { request, rounds } => {
+                    self.end(request, Ended::Got { rounds });
+                }
+                InitiatorEffect::Failed { request, reason } => {
+                    self.end(request, Ended::Failed(reason));
+                }
+                InitiatorEffect::WakeAt(at) => self.at(at.max(self.now), Due::Wake),
+            }
+        }
+    }
+
+    fn end(&mut self, request: RequestId, how: Ended) {
+        self.ended.push((request, how));
+        self.last_end = self.now;
+    }
+
+    /// What reservations are for: no target ever receives two chunks at a time.
+    fn check_no_overlap(&mut self, t: u32, sent: Window) {
+        let others = &mut self.receiving[t as usize];
+        assert!(others.iter().all(|w| !w.overlaps(&sent)), "t{t}: {sent} meets {others:?}");
+        others.push(sent);
+    }
+
+    fn send(&mut self, at: Time, due: Due) {
+        self.messages_sent += 1;
+        let fate = self.next_fate(|fate, counts| {
+            counts.0 += 1;
+            fate.messages.get(counts.0 - 1).copied().unwrap_or(MessageFate::Arrives)
+        });
+        match fate {
+            MessageFate::Arrives => self.at(at, due),
+            MessageFate::Lost => {}
+            MessageFate::Twice => {
+                self.at(at, due);
+                self.at(at + Span::from_us(3), due);
+            }
+            MessageFate::Late(ns) => self.at(at + Span::from_ns(u64::from(ns)), due),
+        }
+    }
+
+    fn at(&mut self, at: Time, due: Due) {
+        self.due.insert((at, self.sequence), due);
+        self.sequence += 1;
+    }
+
+    /// Reservations that are neither cancelled nor long past.
+    pub fn live_reservations(&self) -> usize {
+        let live = |t: &Target| {
+            let all = t.incoming().reservations().iter().chain(t.outgoing().reservations());
+            all.filter(|r| r.state != State::Cancelled && r.window.end > self.now).count()
+        };
+        self.targets.iter().map(live).sum()
+    }
+}

@@ -1,0 +1,166 @@
+//! What no single setting shows: whether the parts of a scenario fit together.
+
+use slotcast_protocol::{GroupMap, LayoutError, MAX_REPLICAS};
+use slotcast_units::{Share, Size, Span};
+
+use crate::replicast::control_size_problem;
+use crate::scenario::{Fidelity, ProtocolKind, Scenario};
+
+/// A scenario that cannot be run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{key}: {problem}")]
+pub struct ScenarioError {
+    /// The setting at fault, as in an experiment file: `cluster.targets`.
+    pub key: &'static str,
+    /// What is wrong with it and what would be right.
+    pub problem: String,
+}
+
+/// The negotiating groups of `scenario`.
+pub(crate) fn groups(scenario: &Scenario) -> Result<GroupMap, ScenarioError> {
+    let c = &scenario.cluster;
+    GroupMap::new(c.targets, c.group_size, c.targets_per_domain).map_err(|error| {
+        let key = match error {
+            LayoutError::TooFewTargets { .. } => "cluster.targets",
+            LayoutError::GroupSize(_) => "cluster.group_size",
+            LayoutError::EmptyDomain => "cluster.targets_per_domain",
+        };
+        ScenarioError { key, problem: error.to_string() }
+    })
+}
+
+/// Finds the first reason for which `scenario` cannot be run.
+///
+/// # Errors
+/// Names the setting, what is wrong with it and what would be right.
+pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let Scenario { cluster, network, disk, replicast, unicast, workload, faults, run, .. } =
+        scenario;
+    let uses_replicast =
+        matches!(scenario.protocol.kind, ProtocolKind::ReplicastM | ProtocolKind::ReplicastH);
+    let wrong = |key, problem: String| Err(ScenarioError { key, problem });
+    let positive = |key, is_positive: bool| match is_positive {
+        true => Ok(()),
+        false => Err(ScenarioError { key, problem: "must be more than zero".into() }),
+    };
+
+    positive("cluster.initiators", cluster.initiators > 0)?;
+    positive("cluster.targets", cluster.targets > 0)?;
+    positive("cluster.replicas", cluster.replicas > 0)?;
+    positive("cluster.targets_per_domain", cluster.targets_per_domain > 0)?;
+    positive("network.link_rate", network.usable_rate().as_bps() > 0)?;
+    positive("network.frame", network.frame > Size::ZERO)?;
+    positive("disk.rate", disk.rate.as_bps() > 0)?;
+    positive("workload.chunk_size", workload.chunk_size > Size::ZERO)?;
+    positive("workload.window", workload.window > 0)?;
+    positive("run.length", run.length > Span::ZERO)?;
+
+    if cluster.replicas as usize > MAX_REPLICAS {
+        let problem = format!("{} replicas; at most {MAX_REPLICAS}", cluster.replicas);
+        return wrong("cluster.replicas", problem);
+    }
+    let domains = cluster.targets.div_ceil(cluster.targets_per_domain);
+    if domains < cluster.replicas {
+        let problem = format!(
+            "{} replicas need as many failure domains; {} targets in domains of {} make {domains}",
+            cluster.replicas, cluster.targets, cluster.targets_per_domain
+        );
+        return wrong("cluster.replicas", problem);
+    }
+    if workload.chunk_size > Size::from_mib(64) {
+        return wrong("workload.chunk_size", "a chunk is at most 64MiB".into());
+    }
+    if uses_replicast {
+        let groups = groups(scenario)?;
+        for group in 0..groups.groups() {
+            let mut domains: Vec<u32> = groups
+                .members(slotcast_protocol::GroupId(group))
+                .iter()
+                .map(|&t| groups.domain(t))
+                .collect();
+            domains.sort_unstable();
+            domains.dedup();
+            if domains.len() < cluster.replicas as usize {
+                let problem = format!(
+                    "group {group} spans {} failure domains, too few for {} replicas; \
+                     use larger groups or smaller domains",
+                    domains.len(),
+                    cluster.replicas
+                );
+                return wrong("cluster.group_size", problem);
+            }
+        }
+        if replicast.control_share == Share::ZERO || replicast.control_share >= Share::ONE {
+            return wrong("replicast.control_share", "must be between 0% and 100%".into());
+        }
+        if let Some(problem) = control_size_problem(replicast.control_size) {
+            return wrong("replicast.control_size", problem);
+        }
+        if replicast.bid_multiplier != Share::ZERO && replicast.bid_multiplier < Share::ONE {
+            let problem = "a window narrower than its transfer; at least 100%, or 0% for the \
+                           protocol's own default";
+            return wrong("replicast.bid_multiplier", problem.into());
+        }
+        if !(1..=255).contains(&replicast.max_rounds) {
+            return wrong("replicast.max_rounds", "must be from 1 to 255".into());
+        }
+    } else {
+        positive("unicast.control_size", unicast.control_size > Size::ZERO)?;
+        positive("unicast.virtual_nodes", unicast.virtual_nodes > 0)?;
+        positive("unicast.aimd_step", unicast.aimd_step.as_bps() > 0)?;
+        let lossless =
+            "the unicast peers have no answer to it; only Replicast runs with this fault";
+        for (key, fault) in [
+            ("faults.message_loss", faults.message_loss > Share::ZERO),
+            ("faults.message_duplication", faults.message_duplication > Share::ZERO),
+            ("faults.message_delay", faults.message_delay > Span::ZERO),
+            ("faults.transfer_corruption", faults.transfer_corruption > Share::ZERO),
+            ("faults.targets_down", faults.targets_down > 0),
+        ] {
+            if fault {
+                return wrong(key, lossless.into());
+            }
+        }
+        if scenario.protocol.kind == ProtocolKind::UchAimd && run.fidelity == Fidelity::Flow {
+            let problem = "uch-aimd changes its rate with every frame; set it to \"frame\"";
+            return wrong("run.fidelity", problem.into());
+        }
+    }
+    if workload.get_share > Share::ONE {
+        return wrong("workload.get_share", "a part of the requests is at most 100%".into());
+    }
+    if workload.arrivals_per_s == 0 {
+        return wrong("workload.arrivals_per_s", "must be more than zero".into());
+    }
+    if run.warmup >= run.length {
+        let problem = format!("a warm-up of {} leaves nothing of {}", run.warmup, run.length);
+        return wrong("run.warmup", problem);
+    }
+    for (key, share) in [
+        ("faults.message_loss", faults.message_loss),
+        ("faults.message_duplication", faults.message_duplication),
+        ("faults.transfer_corruption", faults.transfer_corruption),
+        ("faults.slow_factor", faults.slow_factor),
+    ] {
+        if share > Share::ONE {
+            return wrong(key, "is at most 100%".into());
+        }
+    }
+    for (key, n) in
+        [("faults.targets_down", faults.targets_down), ("faults.slow_disks", faults.slow_disks)]
+    {
+        if n > cluster.targets {
+            return wrong(key, format!("{n} of {} targets", cluster.targets));
+        }
+    }
+    if faults.slow_disks > 0 {
+        positive("faults.slow_factor", disk.rate.share(faults.slow_factor).as_bps() > 0)?;
+    }
+    if faults.up_at != Span::ZERO && faults.up_at <= faults.down_at {
+        return wrong(
+            "faults.up_at",
+            "targets come back after `faults.down_at`, or 0 for never".into(),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! The load: what each initiator asks for, and when.
+
+use std::collections::VecDeque;
+
+use slotcast_engine::{Stream, Streams};
+use slotcast_protocol::ChunkId;
+use slotcast_units::{Size, Span, Time};
+
+use crate::report::Operation;
+use crate::scenario::{Load, Scenario, Workload};
+
+/// A request that an initiator is to start.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Job {
+    pub(crate) operation: Operation,
+    /// When it was asked for; its latency counts from here.
+    pub(crate) asked: Time,
+}
+
+/// The load of one initiator.
+#[derive(Debug)]
+pub(crate) struct Client {
+    random: Stream,
+    arrivals: Stream,
+    in_flight: u32,
+    /// Open loop: arrivals that wait for a place in the window.
+    waiting: VecDeque<Time>,
+}
+
+impl Client {
+    /// A chunk that was never seen before.
+    pub(crate) fn new_chunk(&mut self) -> ChunkId {
+        let mut name = [0; 32];
+        for word in name.chunks_exact_mut(8) {
+            word.copy_from_slice(&self.random.next_u64().to_le_bytes());
+        }
+        ChunkId(name)
+    }
+
+    /// A number below `n`.
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        self.random.below(n)
+    }
+}
+
+/// The load of all initiators.
+#[derive(Debug)]
+pub(crate) struct Clients {
+    clients: Vec<Client>,
+    spec: Workload,
+    mean_gap: Span,
+}
+
+impl Clients {
+    pub(crate) fn new(scenario: &Scenario, streams: &Streams) -> Clients {
+        let client = |i: u32| Client {
+            random: streams.stream("requests", u64::from(i)),
+            arrivals: streams.stream("arrivals", u64::from(i)),
+            in_flight: 0,
+            waiting: VecDeque::new(),
+        };
+        let spec = scenario.workload.clone();
+        let initiators = u64::from(scenario.cluster.initiators);
+        let mean_gap = Span::from_secs_f64(initiators as f64 / spec.arrivals_per_s.max(1) as f64);
+        Clients { clients: (0..scenario.cluster.initiators).map(client).collect(), spec, mean_gap }
+    }
+
+    pub(crate) fn chunk_size(&self) -> Size {
+        self.spec.chunk_size
+    }
+
+    pub(crate) fn client(&mut self, initiator: u32) -> &mut Client {
+        &mut self.clients[initiator as usize]
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.spec.load == Load::Open
+    }
+
+    /// Open loop: time from one arrival at `initiator` to the next.
+    pub(crate) fn next_gap(&mut self, initiator: u32) -> Span {
+        let mean = self.mean_gap;
+        self.client(initiator).arrivals.exponential(mean)
+    }
+
+    /// Closed loop: when `initiator` starts.
+    pub(crate) fn start_delay(&mut self, initiator: u32) -> Span {
+        match self.spec.start_spread.as_ns() {
+            0 => Span::ZERO,
+            spread => Span::from_ns(self.client(initiator).arrivals.below(spread)),
+        }
+    }
+
+    /// Open loop: a request arrives.
+    pub(crate) fn arrive(&mut self, initiator: u32, now: Time) {
+        self.client(initiator).waiting.push_back(now);
+    }
+
+    /// The next request that `initiator` may start now, if any. `stored` chunks can be fetched.
+    pub(crate) fn next(&mut self, initiator: u32, now: Time, stored: usize) -> Option<Job> {
+        let (load, window, gets) = (self.spec.load, self.spec.window, self.spec.get_share.as_f64());
+        let client = self.client(initiator);
+        if client.in_flight >= window {
+            return None;
+        }
+        let asked = match load {
+            Load::Closed => now,
+            Load::Open => client.waiting.pop_front()?,
+        };
+        client.in_flight += 1;
+        let is_get = gets > 0.0 && stored > 0 && client.random.chance(gets);
+        let operation = if is_get { Operation::Get } else { Operation::Put };
+        Some(Job { operation, asked })
+    }
+
+    /// A request of `initiator` has ended, well or not.
+    pub(crate) fn ended(&mut self, initiator: u32) {
+        self.client(initiator).in_flight -= 1;
+    }
+}

@@ -1,0 +1,74 @@
+//! Values that several events refer to, kept in one place so that events stay small.
+
+/// A slab of values with a count of users each. Handles are reused, and given out in a
+/// deterministic order.
+#[derive(Debug)]
+pub(crate) struct Pool<T> {
+    slots: Vec<(T, u32)>,
+    free: Vec<u32>,
+}
+
+impl<T: Copy> Pool<T> {
+    pub(crate) fn new() -> Pool<T> {
+        Pool { slots: Vec::new(), free: Vec::new() }
+    }
+
+    /// Stores `value` for `users` users.
+    pub(crate) fn insert(&mut self, value: T, users: u32) -> u32 {
+        debug_assert!(users > 0, "a value that nobody uses");
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = (value, users);
+            slot
+        } else {
+            self.slots.push((value, users));
+            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 values in use")
+        }
+    }
+
+    pub(crate) fn get(&self, slot: u32) -> &T {
+        &self.slots[slot as usize].0
+    }
+
+    pub(crate) fn get_mut(&mut self, slot: u32) -> &mut T {
+        &mut self.slots[slot as usize].0
+    }
+
+    /// One more user.
+    pub(crate) fn share(&mut self, slot: u32) {
+        self.slots[slot as usize].1 += 1;
+    }
+
+    /// One user less; the last one frees the slot.
+    pub(crate) fn release(&mut self, slot: u32) {
+        let users = &mut self.slots[slot as usize].1;
+        debug_assert!(*users > 0, "released more often than used");
+        *users -= 1;
+        if *users == 0 {
+            self.free.push(slot);
+        }
+    }
+
+    /// Values in use.
+    #[cfg(test)]
+    pub(crate) fn in_use(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_is_reused_after_its_last_user() {
+        let mut pool = Pool::new();
+        let a = pool.insert('a', 2);
+        pool.release(a);
+        let b = pool.insert('b', 1);
+        assert_ne!(a, b);
+        assert_eq!(*pool.get(a), 'a');
+        pool.release(a);
+        assert_eq!(pool.insert('c', 1), a);
+        assert_eq!(pool.in_use(), 2);
+    }
+}

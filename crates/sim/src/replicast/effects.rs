@@ -1,0 +1,237 @@
+//! Carries out what the machines ask for.
+
+use slotcast_engine::Agenda;
+use slotcast_protocol::{
+    Failure, GroupId, InitiatorEffect, Members, Message, RequestId, TargetEffect, TargetId,
+    TargetInput,
+};
+use slotcast_units::{Size, Span, Time};
+
+use super::{Event, ReplicastModel, Transfer, owner};
+use crate::report::Operation;
+use crate::scenario::Fidelity;
+
+impl ReplicastModel {
+    /// Carries out all effects of `initiator`, and those that follow from them.
+    pub(super) fn carry_out(&mut self, now: Time, initiator: u32, agenda: &mut Agenda<Event>) {
+        let mut next = 0;
+        while let Some(effect) = self.initiator_effects.get(next).copied() {
+            next += 1;
+            match effect {
+                InitiatorEffect::Multicast { group, to, message } => {
+                    self.multicast(now, initiator, group, to, message, agenda);
+                }
+                InitiatorEffect::Transfer { request, chunk, size, group, to, start } => {
+                    let transfer = Transfer { request, chunk, size, left: size, group, to, start };
+                    self.start_transfer(transfer, agenda);
+                }
+                InitiatorEffect::PutDone { request, rounds } => {
+                    self.end(now, initiator, request, rounds, None);
+                }
+                InitiatorEffect::GetDone { request, rounds } => {
+                    self.end(now, initiator, request, rounds, None);
+                }
+                InitiatorEffect::Failed { request, reason } => {
+                    self.end(now, initiator, request, 1, Some(reason));
+                }
+                InitiatorEffect::WakeAt(time) => {
+                    agenda.at(time.max(now), Event::Wake { initiator });
+                }
+            }
+        }
+        self.initiator_effects.clear();
+    }
+
+    fn multicast(
+        &mut self,
+        now: Time,
+        initiator: u32,
+        group: GroupId,
+        to: Members,
+        message: Message,
+        agenda: &mut Agenda<Event>,
+    ) {
+        self.initiators[initiator as usize].control_until = now + self.timing.control;
+        if to.is_empty() {
+            return;
+        }
+        let arrival = now + self.timing.one_way();
+        // The sender keeps one share until all copies are on their way: all may be lost.
+        let slot = self.messages.insert(message, 1);
+        let members = self.groups.members(group);
+        for position in to.iter() {
+            let TargetId(target) = members[usize::from(position)];
+            let event = Event::ToTarget { target, message: slot };
+            let copies = self.faults.copies();
+            self.recorder.counts.messages_lost += u64::from(copies.is_empty());
+            for delay in copies.delays() {
+                self.messages.share(slot);
+                agenda.at(arrival + delay, event);
+            }
+        }
+        self.messages.release(slot);
+    }
+
+    fn send_to_initiator(
+        &mut self,
+        now: Time,
+        initiator: u32,
+        message: Message,
+        agenda: &mut Agenda<Event>,
+    ) {
+        let arrival = now + self.timing.one_way();
+        let copies = self.faults.copies();
+        self.recorder.counts.messages_lost += u64::from(copies.is_empty());
+        for delay in copies.delays() {
+            let slot = self.messages.insert(message, 1);
+            agenda.at(arrival + delay, Event::ToInitiator { initiator, message: slot });
+        }
+    }
+
+    /// A request ended; its initiator goes on with the next.
+    fn end(
+        &mut self,
+        now: Time,
+        initiator: u32,
+        request: RequestId,
+        rounds: u8,
+        failure: Option<Failure>,
+    ) {
+        let host = &mut self.initiators[initiator as usize];
+        let at = host.running.iter().position(|r| r.request == request);
+        let running = host.running.swap_remove(at.expect("only running requests end"));
+        self.recorder.counts.extra_rounds += u64::from(rounds) - 1;
+        match failure {
+            None => {
+                self.recorder.complete(running.asked, now, running.operation);
+                if running.operation == Operation::Put {
+                    self.stores.list(running.chunk);
+                }
+            }
+            Some(Failure::NoCommonWindow) => self.recorder.counts.abandoned += 1,
+            Some(_) => self.recorder.counts.failures += 1,
+        }
+        self.clients.ended(initiator);
+        self.start_requests(now, initiator);
+    }
+
+    fn start_transfer(&mut self, transfer: Transfer, agenda: &mut Agenda<Event>) {
+        let Transfer { size, group, to, start, .. } = transfer;
+        let slot = self.transfers.insert(transfer, u32::try_from(to.len()).expect("at most 64"));
+        if self.fidelity == Fidelity::Frame {
+            agenda.at(start, Event::Frame { transfer: slot });
+            return;
+        }
+        let arrival = start + self.time_of_frames(size) + self.timing.trip;
+        let members = self.groups.members(group);
+        for position in to.iter() {
+            let TargetId(target) = members[usize::from(position)];
+            agenda.at(arrival, Event::Received { target, transfer: slot });
+        }
+    }
+
+    /// Time of a chunk on the link, frame by frame: each frame takes whole nanoseconds.
+    fn time_of_frames(&self, size: Size) -> Span {
+        let frame = self.timing.frame;
+        let rest = Size::from_bytes(size.as_bytes() % frame.as_bytes());
+        self.timing.frame_time() * (size / frame) + self.timing.data_rate.time_for(rest)
+    }
+
+    /// The next frame of a transfer leaves, unless a control message is in its way.
+    pub(super) fn frame(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
+        let Transfer { request, left, group, to, .. } = *self.transfers.get(slot);
+        let busy_until = self.initiators[owner(request) as usize].control_until;
+        if busy_until > now {
+            agenda.at(busy_until, Event::Frame { transfer: slot });
+            return;
+        }
+        let size = left.min(self.timing.frame);
+        let left = left - size;
+        self.transfers.get_mut(slot).left = left;
+        let sent = now + self.timing.data_rate.time_for(size);
+        let members = self.groups.members(group);
+        for position in to.iter() {
+            let TargetId(target) = members[usize::from(position)];
+            let event = match left == Size::ZERO {
+                true => Event::Received { target, transfer: slot },
+                false => Event::FrameReceived { target, transfer: slot },
+            };
+            agenda.at(sent + self.timing.trip, event);
+        }
+        if left > Size::ZERO {
+            agenda.at(sent, Event::Frame { transfer: slot });
+        }
+    }
+
+    /// A chunk is complete at a target.
+    pub(super) fn received(
+        &mut self,
+        now: Time,
+        target: u32,
+        slot: u32,
+        agenda: &mut Agenda<Event>,
+    ) {
+        let Transfer { request, chunk, size, start, .. } = *self.transfers.get(slot);
+        self.recorder.received(target, start + self.timing.trip, now, size);
+        if !self.targets[target as usize].up {
+            self.transfers.release(slot);
+            return;
+        }
+        let intact = !self.faults.damages_transfer();
+        let shelf = self.stores.shelf(target);
+        let machine = &mut self.targets[target as usize].machine;
+        let input = TargetInput::Received { request, chunk, size, intact };
+        machine.handle(now, input, &shelf, &mut self.target_effects);
+        self.carry_out_target(now, target, agenda);
+        self.transfers.release(slot);
+    }
+
+    /// Carries out all effects of `target`.
+    pub(super) fn carry_out_target(&mut self, now: Time, target: u32, agenda: &mut Agenda<Event>) {
+        let mut effects = std::mem::take(&mut self.target_effects);
+        for effect in effects.drain(..) {
+            let incarnation = self.targets[target as usize].incarnation;
+            match effect {
+                TargetEffect::Send { to, message } => {
+                    self.send_to_initiator(now, to.0, message, agenda);
+                }
+                TargetEffect::Write { request, chunk, size } => {
+                    let done = self.use_disk(now, target, size);
+                    let transfer = self.at_disk(request, chunk, size, now);
+                    agenda.at(done, Event::Written { target, transfer, incarnation });
+                }
+                TargetEffect::Read { request, chunk, size } => {
+                    let done = self.use_disk(now, target, size);
+                    let transfer = self.at_disk(request, chunk, size, now);
+                    agenda.at(done, Event::Read { target, transfer, incarnation });
+                }
+                TargetEffect::Transfer { request, chunk, size, start } => {
+                    let sent = start + self.time_of_frames(size);
+                    let transfer = self.at_disk(request, chunk, size, start);
+                    self.transfers.share(transfer);
+                    agenda.at(sent, Event::Sent { target, transfer, incarnation });
+                    let initiator = owner(request);
+                    let arrival = sent + self.timing.trip;
+                    agenda.at(arrival, Event::Delivered { initiator, transfer });
+                }
+            }
+        }
+        self.target_effects = effects;
+    }
+
+    fn use_disk(&mut self, now: Time, target: u32, size: Size) -> Time {
+        let service = self.targets[target as usize].disk_rate.time_for(size);
+        self.recorder.devices[target as usize].disk.serve(now, service)
+    }
+
+    fn at_disk(
+        &mut self,
+        request: RequestId,
+        chunk: slotcast_protocol::ChunkId,
+        size: Size,
+        start: Time,
+    ) -> u32 {
+        let (group, to) = (GroupId(0), Members::NONE);
+        self.transfers.insert(Transfer { request, chunk, size, left: size, group, to, start }, 1)
+    }
+}

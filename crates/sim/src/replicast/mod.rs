@@ -1,0 +1,293 @@
+//! Hosts the Replicast machines in the simulator: carries messages and payload between them, writes
+//! to disks, and starts requests. Decides nothing: that is ring 1.
+
+mod effects;
+mod event;
+mod setup;
+mod store;
+#[cfg(test)]
+mod tests;
+
+use slotcast_engine::{Agenda, Model};
+use slotcast_protocol::{
+    ChunkId, GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput, Members, Message,
+    RequestId, Target, TargetEffect, TargetInput, Timing,
+};
+use slotcast_units::{Size, Time};
+
+use crate::clients::Clients;
+use crate::drive::{ClusterModel, Trace};
+use crate::faults::Faults;
+use crate::pool::Pool;
+use crate::recorder::Recorder;
+use crate::report::Operation;
+use crate::scenario::{Fidelity, Quirks};
+use event::Event;
+use store::Stores;
+
+pub(crate) use setup::{control_size_problem, new_model};
+
+/// A chunk on its way, or at a disk.
+#[derive(Debug, Clone, Copy)]
+struct Transfer {
+    request: RequestId,
+    chunk: ChunkId,
+    size: Size,
+    /// Payload that is still to leave, frame by frame.
+    left: Size,
+    /// First target of the group it goes to, and which members.
+    group: slotcast_protocol::GroupId,
+    to: Members,
+    start: Time,
+}
+
+/// A request that an initiator has under way.
+#[derive(Debug, Clone, Copy)]
+struct Running {
+    request: RequestId,
+    operation: Operation,
+    asked: Time,
+    chunk: ChunkId,
+}
+
+/// What the host keeps for one initiator.
+#[derive(Debug)]
+struct InitiatorHost {
+    machine: Initiator,
+    running: Vec<Running>,
+    /// Until when its port is busy with a control message; payload waits for that.
+    control_until: Time,
+    previous_group: Option<slotcast_protocol::GroupId>,
+}
+
+/// What the host keeps for one target.
+#[derive(Debug)]
+struct TargetHost {
+    machine: Target,
+    disk_rate: slotcast_units::Rate,
+    up: bool,
+    /// Counts restarts: what was on its way through the disk before one is lost.
+    incarnation: u16,
+}
+
+/// A cluster that speaks Replicast.
+#[derive(Debug)]
+pub(crate) struct ReplicastModel {
+    timing: Timing,
+    fidelity: Fidelity,
+    quirks: Quirks,
+    groups: GroupMap,
+    initiators: Vec<InitiatorHost>,
+    targets: Vec<TargetHost>,
+    messages: Pool<Message>,
+    transfers: Pool<Transfer>,
+    clients: Clients,
+    stores: Stores,
+    faults: Faults,
+    down: Option<Outage>,
+    recorder: Recorder,
+    trace: Trace,
+    initiator_effects: Vec<InitiatorEffect>,
+    target_effects: Vec<TargetEffect>,
+}
+
+/// When the chosen targets go down, and when they come back.
+#[derive(Debug, Clone, Copy)]
+struct Outage {
+    from: Time,
+    to: Option<Time>,
+}
+
+impl Model for ReplicastModel {
+    type Event = Event;
+
+    fn handle(&mut self, now: Time, event: Event, agenda: &mut Agenda<Event>) {
+        if self.trace.wanted {
+            self.trace_event(now, event);
+        }
+        match event {
+            Event::ToTarget { target, message } => {
+                if self.targets[target as usize].up {
+                    let message_value = *self.messages.get(message);
+                    let input = TargetInput::Message(&message_value);
+                    self.tell_target(now, target, input, agenda);
+                }
+                self.messages.release(message);
+            }
+            Event::ToInitiator { initiator, message } => {
+                let host = &mut self.initiators[initiator as usize];
+                let input = InitiatorInput::Message(self.messages.get(message));
+                host.machine.handle(now, input, &self.groups, &mut self.initiator_effects);
+                self.messages.release(message);
+                self.carry_out(now, initiator, agenda);
+            }
+            Event::Received { target, transfer } => self.received(now, target, transfer, agenda),
+            Event::Written { target, transfer, incarnation } => {
+                let Transfer { request, chunk, size, .. } = *self.transfers.get(transfer);
+                self.transfers.release(transfer);
+                if self.targets[target as usize].incarnation == incarnation {
+                    self.stores.add(target, chunk, size);
+                    let input = TargetInput::Written { request, stable: true };
+                    self.tell_target(now, target, input, agenda);
+                }
+            }
+            Event::Read { target, transfer, incarnation } => {
+                let request = self.transfers.get(transfer).request;
+                self.transfers.release(transfer);
+                if self.targets[target as usize].incarnation == incarnation {
+                    let input = TargetInput::Read { request, intact: true };
+                    self.tell_target(now, target, input, agenda);
+                }
+            }
+            Event::Sent { target, transfer, incarnation } => {
+                let request = self.transfers.get(transfer).request;
+                self.transfers.release(transfer);
+                if self.targets[target as usize].incarnation == incarnation {
+                    self.tell_target(now, target, TargetInput::Sent { request }, agenda);
+                }
+            }
+            Event::Frame { transfer } => self.frame(now, transfer, agenda),
+            Event::FrameReceived { .. } => {}
+            Event::Delivered { initiator, transfer } => {
+                let request = self.transfers.get(transfer).request;
+                self.transfers.release(transfer);
+                let intact = !self.faults.damages_transfer();
+                let host = &mut self.initiators[initiator as usize];
+                let input = InitiatorInput::Delivered { request, intact };
+                host.machine.handle(now, input, &self.groups, &mut self.initiator_effects);
+                self.carry_out(now, initiator, agenda);
+            }
+            Event::Wake { initiator } => {
+                let host = &mut self.initiators[initiator as usize];
+                let effects = &mut self.initiator_effects;
+                host.machine.handle(now, InitiatorInput::Wake, &self.groups, effects);
+                self.carry_out(now, initiator, agenda);
+            }
+            Event::Arrival { initiator } => {
+                self.clients.arrive(initiator, now);
+                agenda.after(self.clients.next_gap(initiator), Event::Arrival { initiator });
+                self.start_requests(now, initiator);
+                self.carry_out(now, initiator, agenda);
+            }
+            Event::Start { initiator } => {
+                self.start_requests(now, initiator);
+                self.carry_out(now, initiator, agenda);
+            }
+            Event::Down { target } => {
+                let host = &mut self.targets[target as usize];
+                host.up = false;
+                host.incarnation += 1;
+                host.machine.restart(now);
+            }
+            Event::Up { target } => self.targets[target as usize].up = true,
+        }
+    }
+}
+
+impl ClusterModel for ReplicastModel {
+    fn start(&mut self, agenda: &mut Agenda<Event>) {
+        let count = u32::try_from(self.targets.len()).expect("counted in u32");
+        if let Some(Outage { from, to }) = self.down {
+            for target in (0..count).filter(|&t| self.faults.goes_down(t, count)) {
+                agenda.at(from, Event::Down { target });
+                if let Some(to) = to {
+                    agenda.at(to, Event::Up { target });
+                }
+            }
+        }
+        for initiator in 0..u32::try_from(self.initiators.len()).expect("counted in u32") {
+            if self.clients.is_open() {
+                agenda.after(self.clients.next_gap(initiator), Event::Arrival { initiator });
+            } else {
+                let start = self.clients.start_delay(initiator);
+                agenda.after(start, Event::Start { initiator });
+            }
+        }
+    }
+
+    fn recorder(&mut self) -> &mut Recorder {
+        &mut self.recorder
+    }
+
+    fn into_recorder(self) -> Recorder {
+        self.recorder
+    }
+
+    fn trace(&mut self) -> &mut Trace {
+        &mut self.trace
+    }
+}
+
+impl ReplicastModel {
+    /// Starts as many requests as the window of `initiator` allows; their effects are left to be
+    /// carried out.
+    fn start_requests(&mut self, now: Time, initiator: u32) {
+        while let Some(job) = self.clients.next(initiator, now, self.stores.catalogue().len()) {
+            let host = &mut self.initiators[initiator as usize];
+            let effects = &mut self.initiator_effects;
+            let (request, chunk) = match job.operation {
+                Operation::Put => {
+                    let client = self.clients.client(initiator);
+                    let mut chunk = client.new_chunk();
+                    if self.quirks.avoid_previous_group {
+                        chunk = avoid_group(chunk, host.previous_group, &self.groups, client);
+                        host.previous_group = Some(self.groups.group_of(&chunk));
+                    }
+                    let size = self.clients.chunk_size();
+                    (host.machine.put(now, chunk, size, &self.groups, effects), chunk)
+                }
+                Operation::Get => {
+                    let catalogue = self.stores.catalogue();
+                    let pick = self.clients.client(initiator).below(catalogue.len() as u64);
+                    let chunk = catalogue[usize::try_from(pick).expect("below a length")];
+                    (host.machine.get(now, chunk, &self.groups, effects), chunk)
+                }
+            };
+            let Job { operation, asked } = job;
+            host.running.push(Running { request, operation, asked, chunk });
+        }
+    }
+
+    fn tell_target(
+        &mut self,
+        now: Time,
+        target: u32,
+        input: TargetInput<'_>,
+        agenda: &mut Agenda<Event>,
+    ) {
+        let shelf = self.stores.shelf(target);
+        let machine = &mut self.targets[target as usize].machine;
+        machine.handle(now, input, &shelf, &mut self.target_effects);
+        self.carry_out_target(now, target, agenda);
+    }
+}
+
+use crate::clients::Job;
+
+/// The original's way to a chunk in another group than the previous one: another chunk, and if that
+/// fails, too, the next group.
+fn avoid_group(
+    chunk: ChunkId,
+    previous: Option<slotcast_protocol::GroupId>,
+    groups: &GroupMap,
+    client: &mut crate::clients::Client,
+) -> ChunkId {
+    let Some(previous) = previous.filter(|&p| p == groups.group_of(&chunk)) else { return chunk };
+    let second = client.new_chunk();
+    if groups.group_of(&second) != previous || groups.groups() == 1 {
+        return second;
+    }
+    let next = slotcast_protocol::GroupId((previous.0 + 1) % groups.groups());
+    loop {
+        let chunk = client.new_chunk();
+        if groups.group_of(&chunk) == next {
+            return chunk;
+        }
+    }
+}
+
+/// The initiator that a request belongs to.
+fn owner(request: RequestId) -> u32 {
+    let InitiatorId(initiator) = request.initiator;
+    initiator
+}

@@ -1,0 +1,153 @@
+//! From a scenario to a cluster that is ready to start.
+
+use slotcast_engine::Streams;
+use slotcast_protocol::{
+    Backpressure as DiskBackpressure, CalendarRules, Delivery, DiskForecast, GetRules, GroupMap,
+    IdleExtension, Initiator, InitiatorConfig, InitiatorId, OfferRule, PutRules, Target,
+    TargetConfig, TargetId, Timing, WindowRule, selection::SequenceRule,
+};
+use slotcast_units::{Share, Size, Span, Time};
+
+use super::{InitiatorHost, Outage, ReplicastModel, Stores, TargetHost};
+use crate::clients::Clients;
+use crate::drive::Trace;
+use crate::faults::Faults;
+use crate::pool::Pool;
+use crate::recorder::Recorder;
+use crate::scenario::{Backpressure, ProtocolKind, Scenario};
+
+/// Most windows that a target promises at a time.
+const CALENDAR_CAPACITY: usize = 1024;
+
+/// What is wrong with the size charged for control messages, if anything: the real messages are
+/// sent in as many bytes, and cannot be larger.
+pub(crate) fn control_size_problem(charged: Size) -> Option<String> {
+    let largest = slotcast_protocol::wire::MAX_ENCODED_LEN as u64;
+    (charged.as_bytes() < largest)
+        .then(|| format!("{charged} is less than the largest message, which takes {largest}B"))
+}
+
+/// The timing that a scenario's network gives to Replicast.
+pub(crate) fn timing(scenario: &Scenario) -> Timing {
+    let usable = scenario.network.usable_rate();
+    let control_share = scenario.replicast.control_share;
+    let control_rate = usable.share(control_share);
+    Timing {
+        control: control_rate.time_for(scenario.replicast.control_size),
+        trip: scenario.network.trip,
+        data_rate: usable.share(control_share.rest()),
+        frame: scenario.network.frame,
+    }
+}
+
+pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> ReplicastModel {
+    let streams = Streams::new(seed);
+    let faults = Faults::new(scenario, &streams);
+    let timing = timing(scenario);
+    let quirks = scenario.quirks;
+    let delivery = match scenario.protocol.kind {
+        ProtocolKind::ReplicastH => Delivery::Unicast,
+        _ => Delivery::Multicast,
+    };
+    let published = WindowRule::published(delivery);
+    let multiplier = match scenario.replicast.bid_multiplier {
+        Share::ZERO => published.multiplier,
+        set => set,
+    };
+    let window_rule = WindowRule { multiplier, ..published };
+    let chunk = scenario.workload.chunk_size;
+    let answer_timeout = match scenario.replicast.answer_timeout {
+        Span::ZERO => timing.round_trip() * 32 + scenario.faults.message_delay * 2,
+        set => set,
+    };
+    let ack_timeout = match scenario.replicast.ack_timeout {
+        Span::ZERO => {
+            (timing.transfer(chunk) + scenario.disk.rate.time_for(chunk)) * 16 + answer_timeout
+        }
+        set => set,
+    };
+
+    let calendar = CalendarRules {
+        offer: match quirks.queued_windows && delivery == Delivery::Multicast {
+            true => OfferRule::Queue,
+            false => OfferRule::FirstFit,
+        },
+        gap: scenario.replicast.bid_gap,
+        grace: ack_timeout,
+        capacity: CALENDAR_CAPACITY,
+    };
+    let idle_extension = match quirks.coin_toss_extension && delivery == Delivery::Unicast {
+        true => IdleExtension::TwoTransfersByCoin,
+        false => IdleExtension::TwoTransfers,
+    };
+    let backpressure = match scenario.replicast.backpressure {
+        Backpressure::KeepRoom => DiskBackpressure::KeepRoom,
+        Backpressure::DrainFirst => DiskBackpressure::DrainFirst,
+    };
+    let count = scenario.cluster.targets;
+    let target = |t: u32| {
+        let (group, position) = groups.seat(TargetId(t));
+        let disk_rate = faults.disk_rate(t, count, scenario.disk.rate);
+        let disk = DiskForecast::new(disk_rate, scenario.disk.queue_limit, backpressure);
+        let config =
+            TargetConfig { group, position, timing, window_rule, idle_extension, calendar, disk };
+        TargetHost { machine: Target::new(config), disk_rate, up: true, incarnation: 0 }
+    };
+    let targets = (0..count).map(target).collect();
+
+    let put = PutRules {
+        replicas: u8::try_from(scenario.cluster.replicas).expect("checked before"),
+        window_rule,
+        sequence: SequenceRule::published(&timing, quirks.keep_idle_window),
+        consecutive_only: quirks.consecutive_triples,
+        abandon_without_window: quirks.abandon_without_window,
+    };
+    let initiator = |i: u32| {
+        let config = InitiatorConfig {
+            id: InitiatorId(i),
+            timing,
+            put,
+            get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
+            answer_timeout,
+            ack_timeout,
+            max_rounds: u8::try_from(scenario.replicast.max_rounds).expect("checked before"),
+        };
+        InitiatorHost {
+            machine: Initiator::new(config),
+            running: Vec::new(),
+            control_until: Time::ZERO,
+            previous_group: None,
+        }
+    };
+    let initiators = (0..scenario.cluster.initiators).map(initiator).collect();
+
+    let mut stores = Stores::new(count, scenario.workload.get_share > Share::ZERO);
+    if scenario.workload.get_share > Share::ZERO {
+        let replicas = scenario.cluster.replicas as usize;
+        let preloaded = scenario.workload.preloaded_chunks;
+        stores.preload(preloaded, chunk, replicas, &groups, &streams);
+    }
+    let spec = &scenario.faults;
+    let down = (spec.targets_down > 0).then(|| Outage {
+        from: Time::ZERO + spec.down_at,
+        to: (spec.up_at > Span::ZERO).then(|| Time::ZERO + spec.up_at),
+    });
+    ReplicastModel {
+        timing,
+        fidelity: scenario.run.fidelity,
+        quirks,
+        initiators,
+        targets,
+        messages: Pool::new(),
+        transfers: Pool::new(),
+        clients: Clients::new(scenario, &streams),
+        stores,
+        faults,
+        down,
+        recorder: Recorder::new(count),
+        trace: Trace::default(),
+        initiator_effects: Vec::new(),
+        target_effects: Vec::new(),
+        groups,
+    }
+}

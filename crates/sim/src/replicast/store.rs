@@ -1,0 +1,84 @@
+//! Which target holds which chunk. Not a location table of the protocol, which has none: it stands
+//! for the disks' contents.
+
+use rustc_hash::FxHashMap;
+use slotcast_engine::Streams;
+use slotcast_protocol::{ChunkId, GroupId, GroupMap, Holdings, TargetId};
+use slotcast_units::Size;
+
+/// The contents of all disks. Kept only where gets can find them: a run of puts of ever new chunks
+/// needs none of it.
+#[derive(Debug)]
+pub(super) struct Stores {
+    kept: bool,
+    shelves: Vec<FxHashMap<ChunkId, Size>>,
+    catalogue: Vec<ChunkId>,
+}
+
+/// The content of one disk.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shelf<'a>(Option<&'a FxHashMap<ChunkId, Size>>);
+
+impl Holdings for Shelf<'_> {
+    fn size_of(&self, chunk: &ChunkId) -> Option<Size> {
+        self.0?.get(chunk).copied()
+    }
+}
+
+impl Stores {
+    pub(super) fn new(targets: u32, kept: bool) -> Stores {
+        let shelves = if kept { targets as usize } else { 0 };
+        Stores { kept, shelves: vec![FxHashMap::default(); shelves], catalogue: Vec::new() }
+    }
+
+    /// Puts `count` chunks of `size` on `replicas` targets of their groups each.
+    pub(super) fn preload(
+        &mut self,
+        count: u32,
+        size: Size,
+        replicas: usize,
+        groups: &GroupMap,
+        streams: &Streams,
+    ) {
+        let mut random = streams.stream("preload", 0);
+        for _ in 0..count {
+            let mut name = [0; 32];
+            for word in name.chunks_exact_mut(8) {
+                word.copy_from_slice(&random.next_u64().to_le_bytes());
+            }
+            let chunk = ChunkId(name);
+            let group: GroupId = groups.group_of(&chunk);
+            let members = groups.members(group);
+            let first = random.below(members.len() as u64);
+            for i in 0..replicas.min(members.len()) {
+                let seat = (usize::try_from(first).expect("below a length") + i) % members.len();
+                let TargetId(target) = members[seat];
+                self.add(target, chunk, size);
+            }
+            self.list(chunk);
+        }
+    }
+
+    /// `target` holds `chunk` from now on.
+    pub(super) fn add(&mut self, target: u32, chunk: ChunkId, size: Size) {
+        if self.kept {
+            self.shelves[target as usize].insert(chunk, size);
+        }
+    }
+
+    /// `chunk` has been acknowledged: gets may ask for it.
+    pub(super) fn list(&mut self, chunk: ChunkId) {
+        if self.kept {
+            self.catalogue.push(chunk);
+        }
+    }
+
+    /// Chunks that gets may ask for.
+    pub(super) fn catalogue(&self) -> &[ChunkId] {
+        &self.catalogue
+    }
+
+    pub(super) fn shelf(&self, target: u32) -> Shelf<'_> {
+        Shelf(self.shelves.get(target as usize))
+    }
+}

@@ -1,0 +1,475 @@
+//! The unicast peers that Replicast is compared with.
+//!
+//! **UCH-CCP** (Replicast paper, IV.B) is an idealised protocol: a target that is asked to take a
+//! chunk grants a share of its link at once, tells all senders their new share whenever a flow comes
+//! or goes, and no bandwidth is lost to congestion. Replicas of a chunk go out one after another;
+//! the next is asked for when the last frame of the previous one starts.
+//!
+//! **UCH-AIMD** starts each flow slowly, speeds it up step by step, and halves it when the target
+//! sees frames come too close together or its disk queue fill up (`aimd.rs`).
+//!
+//! The peers assume a network that loses nothing, and have no answer to one that does.
+
+mod aimd;
+mod bucket;
+mod event;
+mod fetch;
+mod flow;
+mod ring;
+#[cfg(test)]
+mod tests;
+
+use slotcast_engine::{Agenda, Model, Streams};
+use slotcast_units::{Rate, Size, Span, Time};
+
+use crate::clients::{Clients, Job};
+use crate::drive::{ClusterModel, Trace};
+use crate::faults::Faults;
+use crate::pool::Pool;
+use crate::recorder::Recorder;
+use crate::report::Operation;
+use crate::scenario::{Fidelity, Grant, ProtocolKind, Scenario};
+use aimd::Congestion;
+use bucket::Bucket;
+use event::Event;
+use flow::{Direction, Flow, FlowState};
+use ring::{Chooser, Placement};
+
+/// Transfers of at most so many frames are followed frame by frame at either fidelity: when their
+/// first frame finds room at the target's port decides how long they take.
+const FRAMES_WORTH_FOLLOWING: u64 = 8;
+
+/// A request under way.
+#[derive(Debug, Clone, Copy)]
+struct Request {
+    initiator: u32,
+    asked: Time,
+    operation: Operation,
+    placement: Placement,
+    /// Replicas asked for so far, and acknowledged so far.
+    next: u8,
+    acknowledged: u8,
+}
+
+#[derive(Debug)]
+struct InitiatorPort {
+    egress: Bucket,
+    /// Gets that arrive here.
+    incoming: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct TargetPort {
+    ingress: Bucket,
+    /// Puts that have asked and not ended, in order of arrival. With serial grants the first one
+    /// has the link.
+    flows: Vec<u32>,
+    /// Gets that leave here.
+    outgoing: Vec<u32>,
+    disk_rate: Rate,
+    congestion: Congestion,
+}
+
+/// What the settings say, in the form that handlers need.
+#[derive(Debug)]
+struct Rules {
+    aimd: bool,
+    serial_grants: bool,
+    frame_by_frame: bool,
+    free_last_frame: bool,
+    replicas: usize,
+    usable: Rate,
+    aimd_step: Rate,
+    control: Span,
+    control_bits: u64,
+    trip: Span,
+    frame: Size,
+    queue_limit: u64,
+}
+
+/// A cluster of unicast initiators and targets.
+#[derive(Debug)]
+pub(crate) struct UnicastModel {
+    rules: Rules,
+    initiators: Vec<InitiatorPort>,
+    targets: Vec<TargetPort>,
+    requests: Pool<Request>,
+    flows: Pool<Flow>,
+    next_serial: u16,
+    chooser: Chooser,
+    clients: Clients,
+    /// Where stored chunks are, for gets; empty if there are none.
+    catalogue: Vec<Placement>,
+    keep_catalogue: bool,
+    recorder: Recorder,
+    trace: Trace,
+}
+
+impl UnicastModel {
+    pub(crate) fn new(scenario: &Scenario, seed: u64) -> UnicastModel {
+        let streams = Streams::new(seed);
+        let faults = Faults::new(scenario, &streams);
+        let usable = scenario.network.usable_rate();
+        let frame = scenario.network.frame;
+        // One frame and one control message of Replicast, which is what the original allows.
+        let burst = (frame + scenario.replicast.control_size).as_bits();
+        let control = scenario.unicast.control_size;
+        let targets = scenario.cluster.targets;
+        let target = |t: u32| TargetPort {
+            ingress: Bucket::new(usable, burst),
+            flows: Vec::new(),
+            outgoing: Vec::new(),
+            disk_rate: faults.disk_rate(t, targets, scenario.disk.rate),
+            congestion: Congestion::default(),
+        };
+        let initiator =
+            |_| InitiatorPort { egress: Bucket::new(usable, burst), incoming: Vec::new() };
+        let chunk = scenario.workload.chunk_size;
+        let rules = Rules {
+            aimd: scenario.protocol.kind == ProtocolKind::UchAimd,
+            serial_grants: scenario.unicast.grant == Grant::Serial,
+            frame_by_frame: scenario.run.fidelity == Fidelity::Frame
+                || chunk <= frame * FRAMES_WORTH_FOLLOWING,
+            free_last_frame: scenario.quirks.free_last_frame,
+            replicas: scenario.cluster.replicas as usize,
+            usable,
+            aimd_step: scenario.unicast.aimd_step.min(usable),
+            control: usable.time_for(control),
+            control_bits: control.as_bits(),
+            trip: scenario.network.trip,
+            frame,
+            queue_limit: (scenario.disk.queue_limit / chunk).max(2),
+        };
+        let mut model = UnicastModel {
+            rules,
+            initiators: (0..scenario.cluster.initiators).map(initiator).collect(),
+            targets: (0..targets).map(target).collect(),
+            requests: Pool::new(),
+            flows: Pool::new(),
+            next_serial: 0,
+            chooser: Chooser::new(scenario),
+            clients: Clients::new(scenario, &streams),
+            catalogue: Vec::new(),
+            keep_catalogue: scenario.workload.get_share.as_ppm() > 0,
+            recorder: Recorder::new(targets),
+            trace: Trace::default(),
+        };
+        if model.keep_catalogue {
+            model.preload(scenario.workload.preloaded_chunks);
+        }
+        model
+    }
+
+    fn one_way(&self) -> Span {
+        self.rules.control + self.rules.trip
+    }
+
+    /// Starts as many requests as the window of `initiator` allows.
+    fn start_requests(&mut self, now: Time, initiator: u32, agenda: &mut Agenda<Event>) {
+        while let Some(job) = self.clients.next(initiator, now, self.catalogue.len()) {
+            let Job { operation, asked } = job;
+            let client = self.clients.client(initiator);
+            let placement = match operation {
+                Operation::Put => self.chooser.place(initiator, self.rules.replicas, client),
+                Operation::Get => {
+                    let pick = client.below(self.catalogue.len() as u64);
+                    self.catalogue[usize::try_from(pick).expect("below a length")]
+                }
+            };
+            let request =
+                Request { initiator, asked, operation, placement, next: 0, acknowledged: 0 };
+            let slot = self.requests.insert(request, 1);
+            match operation {
+                Operation::Put => self.ask_next(now, slot, agenda),
+                Operation::Get => self.ask_holder(now, slot, agenda),
+            }
+        }
+    }
+
+    /// Asks the target of the next replica.
+    fn ask_next(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
+        let request = self.requests.get_mut(slot);
+        let target = request.placement.targets()[usize::from(request.next)];
+        let initiator = request.initiator;
+        request.next += 1;
+        let flow = self.new_flow(slot, (initiator, target), Direction::Put);
+        self.initiators[initiator as usize].egress.take(now, self.rules.control_bits);
+        agenda.at(now + self.one_way(), Event::PutRequest { flow });
+    }
+
+    fn new_flow(&mut self, request: u32, ends: (u32, u32), direction: Direction) -> u32 {
+        let size = self.clients.chunk_size();
+        let serial = self.next_serial;
+        self.next_serial = serial.wrapping_add(1);
+        self.flows.insert(Flow::new(request, ends, direction, serial, size, self.rules.frame), 1)
+    }
+
+    /// A target is asked to take a chunk.
+    fn put_request(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
+        let target = self.flows.get(slot).target;
+        self.targets[target as usize].flows.push(slot);
+        if self.rules.serial_grants && !self.rules.aimd {
+            if self.targets[target as usize].flows.len() == 1 {
+                self.admit(now, slot, 1, agenda);
+            }
+            return;
+        }
+        let share = self.targets[target as usize].flows.len();
+        self.admit(now, slot, share, agenda);
+        if !self.rules.aimd {
+            self.set_rates(now, target, agenda);
+        }
+    }
+
+    /// Gives a flow leave to start, later if the disk is behind.
+    fn admit(&mut self, now: Time, slot: u32, share: usize, agenda: &mut Agenda<Event>) {
+        let Flow { target, serial, .. } = *self.flows.get(slot);
+        let at = now + self.disk_delay(now, target) + self.one_way();
+        agenda.at(at, Event::RateInit { flow: slot, serial, share: clamp(share) });
+    }
+
+    /// How long a full disk queue defers a flow (SURGE d92018f).
+    fn disk_delay(&self, now: Time, target: u32) -> Span {
+        let chunk = self.clients.chunk_size();
+        let service = self.targets[target as usize].disk_rate.time_for(chunk);
+        let backlog = self.recorder.devices[target as usize].disk.backlog(now);
+        let transfer = self.rules.usable.time_for(chunk);
+        let depth = (backlog + service / 2) / service.max(Span::from_ns(1));
+        if depth >= self.rules.queue_limit { backlog.saturating_sub(transfer) } else { Span::ZERO }
+    }
+
+    /// Tells all senders to `target` their equal share, but those that are nearly done.
+    fn set_rates(&mut self, now: Time, target: u32, agenda: &mut Agenda<Event>) {
+        let share = self.targets[target as usize].flows.len();
+        if share == 0 {
+            return;
+        }
+        let arrival = now + self.one_way();
+        for &slot in &self.targets[target as usize].flows {
+            let flow = self.flows.get(slot);
+            if flow.unsent(now) > self.rules.frame {
+                let serial = flow.serial;
+                agenda.at(arrival, Event::RateSet { flow: slot, serial, share: clamp(share) });
+            }
+        }
+    }
+
+    /// A flow may start.
+    fn rate_init(
+        &mut self,
+        now: Time,
+        (slot, serial, share): (u32, u16, u16),
+        agenda: &mut Agenda<Event>,
+    ) {
+        let flow = self.flows.get_mut(slot);
+        debug_assert_eq!(flow.serial, serial, "a flow lives until it has started");
+        if self.rules.aimd {
+            flow.set_rate(now, self.rules.aimd_step);
+        } else if flow.rate().as_bps() == 0 {
+            // Otherwise a newer rate has overtaken this one.
+            flow.set_rate(now, self.rules.usable.split(u64::from(share)));
+        }
+        let first = flow.next_frame().as_bits();
+        let egress = &mut self.initiators[flow.initiator as usize].egress;
+        let start = egress.ready(now, first);
+        flow.start(start);
+        if !self.rules.frame_by_frame && !flow.next_is_last() {
+            egress.take(start, first);
+        }
+        self.schedule_frame(slot, agenda);
+    }
+
+    fn rate_set(
+        &mut self,
+        now: Time,
+        (slot, serial, share): (u32, u16, u16),
+        agenda: &mut Agenda<Event>,
+    ) {
+        let flow = self.flows.get_mut(slot);
+        if flow.serial != serial || flow.state == FlowState::LastFrame {
+            return;
+        }
+        flow.set_rate(now, self.rules.usable.split(u64::from(share)));
+        if flow.state == FlowState::Sending && !self.rules.frame_by_frame {
+            self.schedule_frame(slot, agenda);
+        }
+    }
+
+    /// Sets the timer of a flow that sends: for its next frame, or for the last one only.
+    fn schedule_frame(&mut self, slot: u32, agenda: &mut Agenda<Event>) {
+        let flow = self.flows.get_mut(slot);
+        if let Some(timer) = flow.timer.take() {
+            agenda.cancel(timer);
+        }
+        let at = match self.rules.frame_by_frame {
+            true => flow.boundary(),
+            false => flow.last_frame_start(),
+        };
+        flow.timer = Some(agenda.timer_at(at.max(agenda.now()), Event::Frame { flow: slot }));
+    }
+
+    /// A frame of a put may leave: any frame, or, flow by flow, the last.
+    fn frame(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
+        let flow = self.flows.get_mut(slot);
+        flow.timer = None;
+        let is_put = flow.direction == Direction::Put;
+        if !self.rules.frame_by_frame {
+            return self.last_frame(now, slot, agenda);
+        }
+        let bits = flow.next_frame().as_bits();
+        if is_put {
+            let egress = &mut self.initiators[flow.initiator as usize].egress;
+            let mut ready = egress.ready(now, bits);
+            if !self.rules.aimd {
+                // The target's port takes no more than it can pass on.
+                ready = ready.max(self.targets[flow.target as usize].ingress.ready(now, bits));
+            }
+            if ready > now {
+                flow.timer = Some(agenda.timer_at(ready, Event::Frame { flow: slot }));
+                return;
+            }
+            self.targets[flow.target as usize].ingress.take(now, bits);
+        }
+        if flow.next_is_last() {
+            return self.last_frame(now, slot, agenda);
+        }
+        if is_put {
+            self.initiators[flow.initiator as usize].egress.take(now, bits);
+        }
+        if self.rules.aimd && is_put {
+            aimd::frame_sent(flow, bits, &self.rules);
+        }
+        flow.send_frame(now);
+        let (boundary, serial) = (flow.boundary(), flow.serial);
+        agenda.at(boundary + self.rules.trip, Event::FrameReceived { flow: slot, serial });
+        flow.timer = Some(agenda.timer_at(boundary, Event::Frame { flow: slot }));
+    }
+
+    /// The last frame of a flow starts; with it, the request for the next replica leaves.
+    fn last_frame(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
+        let flow = self.flows.get_mut(slot);
+        let end = flow.send_last(now);
+        agenda.at(end + self.rules.trip, Event::Received { flow: slot });
+        let Flow { operation, initiator, direction, .. } = *flow;
+        if direction == Direction::Get {
+            return;
+        }
+        if !self.rules.free_last_frame {
+            let bits = flow.last_frame().as_bits();
+            self.initiators[initiator as usize].egress.take(now, bits);
+        }
+        let request = self.requests.get(operation);
+        if usize::from(request.next) < request.placement.targets().len() {
+            self.ask_next(now, operation, agenda);
+        }
+    }
+
+    /// The last bit of a flow has arrived.
+    fn received(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
+        let Flow { target, operation, direction, size, .. } = *self.flows.get(slot);
+        if direction == Direction::Get {
+            return self.fetched(now, slot, agenda);
+        }
+        self.flows.release(slot);
+        let port = &mut self.targets[target as usize];
+        port.flows.retain(|&other| other != slot);
+        self.recorder.devices[target as usize].received += size;
+        let service = port.disk_rate.time_for(size);
+        let written = self.recorder.devices[target as usize].disk.serve(now, service);
+        agenda.at(written + self.one_way(), Event::Ack { request: operation });
+        if self.rules.aimd {
+            return;
+        }
+        if self.rules.serial_grants {
+            if let Some(&next) = self.targets[target as usize].flows.first() {
+                self.admit(now, next, 1, agenda);
+            }
+        } else {
+            self.set_rates(now, target, agenda);
+        }
+    }
+
+    fn acknowledged(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
+        let request = self.requests.get_mut(slot);
+        request.acknowledged += 1;
+        if usize::from(request.acknowledged) == request.placement.targets().len() {
+            if self.keep_catalogue {
+                self.catalogue.push(request.placement);
+            }
+            self.end(now, slot, agenda);
+        }
+    }
+
+    fn end(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
+        let Request { initiator, asked, operation, .. } = *self.requests.get(slot);
+        self.requests.release(slot);
+        self.recorder.complete(asked, now, operation);
+        self.clients.ended(initiator);
+        self.start_requests(now, initiator, agenda);
+    }
+}
+
+/// A number of flows that fits an event; more than 65535 at one port share as if there were so many.
+fn clamp(share: usize) -> u16 {
+    u16::try_from(share).unwrap_or(u16::MAX)
+}
+
+impl Model for UnicastModel {
+    type Event = Event;
+
+    fn handle(&mut self, now: Time, event: Event, agenda: &mut Agenda<Event>) {
+        if self.trace.wanted {
+            self.trace_event(now, event);
+        }
+        match event {
+            Event::Start { initiator } => self.start_requests(now, initiator, agenda),
+            Event::Arrival { initiator } => {
+                self.clients.arrive(initiator, now);
+                agenda.after(self.clients.next_gap(initiator), Event::Arrival { initiator });
+                self.start_requests(now, initiator, agenda);
+            }
+            Event::PutRequest { flow } => self.put_request(now, flow, agenda),
+            Event::RateInit { flow, serial, share } => {
+                self.rate_init(now, (flow, serial, share), agenda);
+            }
+            Event::RateSet { flow, serial, share } => {
+                self.rate_set(now, (flow, serial, share), agenda);
+            }
+            Event::Frame { flow } => self.frame(now, flow, agenda),
+            Event::FrameReceived { flow, serial } => {
+                if self.rules.aimd {
+                    self.watch_congestion(now, flow, serial, agenda);
+                }
+            }
+            Event::Ding { flow, serial } => self.dinged(now, flow, serial),
+            Event::Received { flow } => self.received(now, flow, agenda),
+            Event::Ack { request } => self.acknowledged(now, request, agenda),
+            Event::GetRequest { request } => self.get_request(now, request, agenda),
+            Event::Read { request } => self.read(now, request, agenda),
+        }
+    }
+}
+
+impl ClusterModel for UnicastModel {
+    fn start(&mut self, agenda: &mut Agenda<Event>) {
+        for initiator in 0..u32::try_from(self.initiators.len()).expect("counted in u32") {
+            if self.clients.is_open() {
+                agenda.after(self.clients.next_gap(initiator), Event::Arrival { initiator });
+            } else {
+                agenda.after(self.clients.start_delay(initiator), Event::Start { initiator });
+            }
+        }
+    }
+
+    fn recorder(&mut self) -> &mut Recorder {
+        &mut self.recorder
+    }
+
+    fn into_recorder(self) -> Recorder {
+        self.recorder
+    }
+
+    fn trace(&mut self) -> &mut Trace {
+        &mut self.trace
+    }
+}

@@ -1,0 +1,135 @@
+//! Closed and open loops, windows, gets and puts, and Little's law over all of it.
+
+use slotcast_sim::{
+    Cluster, Fidelity, Grant, Load, Operation, Protocol, ProtocolKind, Run, RunReport, Scenario,
+    TargetChoice, Unicast, Workload, run,
+};
+use slotcast_units::{Share, Span};
+
+const ALL: [ProtocolKind; 3] =
+    [ProtocolKind::ReplicastM, ProtocolKind::ReplicastH, ProtocolKind::UchCcp];
+
+fn scenario(kind: ProtocolKind, workload: Workload) -> Scenario {
+    Scenario {
+        cluster: Cluster { initiators: 36, targets: 36, ..Cluster::default() },
+        protocol: Protocol { kind },
+        workload,
+        run: Run { length: Span::from_ms(250), warmup: Span::from_ms(50), ..Run::default() },
+        ..Scenario::default()
+    }
+}
+
+/// Requests in the system, from Little's law.
+fn in_system(report: &RunReport) -> f64 {
+    report.chunks_per_s * report.latency.mean / 1e6
+}
+
+#[test]
+fn a_closed_loop_keeps_its_window_full() {
+    for kind in ALL {
+        for window in [1, 3] {
+            let report =
+                run(&scenario(kind, Workload { window, ..Workload::default() }), 1).unwrap();
+            let expected = 36.0 * f64::from(window);
+            let found = in_system(&report);
+            assert!((found / expected - 1.0).abs() < 0.03, "{kind:?} {window}: {found}");
+        }
+    }
+}
+
+#[test]
+fn a_larger_window_moves_more() {
+    for kind in ALL {
+        let of =
+            |window| run(&scenario(kind, Workload { window, ..Workload::default() }), 1).unwrap();
+        assert!(of(2).chunks_per_s > of(1).chunks_per_s, "{kind:?}");
+    }
+}
+
+#[test]
+fn an_open_loop_serves_what_arrives() {
+    for kind in ALL {
+        let workload =
+            Workload { load: Load::Open, window: 8, arrivals_per_s: 15_000, ..Workload::default() };
+        let report = run(&scenario(kind, workload), 1).unwrap();
+        // 0.2 s of 15000 arrivals per second: 3000, with a standard deviation of 55.
+        assert!(
+            (report.chunks_per_s - 15_000.0).abs() < 1200.0,
+            "{kind:?} {}",
+            report.chunks_per_s
+        );
+        // Each chunk is written three times, in 312.5 us, on 36 disks.
+        let expected = report.chunks_per_s * 3.0 * 312.5e-6 / 36.0;
+        assert!((report.disk_utilization / expected - 1.0).abs() < 0.03, "{kind:?}");
+        let received = report.chunks_per_s * 3.0 * 128.0 * 1024.0 * 8.0 / (36.0 * 9.9e9);
+        assert!((report.link_utilization / received - 1.0).abs() < 0.03, "{kind:?}");
+    }
+}
+
+#[test]
+fn an_overload_shows_in_the_latency_not_in_the_throughput() {
+    let at = |arrivals_per_s| {
+        let workload =
+            Workload { load: Load::Open, window: 1, arrivals_per_s, ..Workload::default() };
+        run(&scenario(ProtocolKind::ReplicastM, workload), 1).unwrap()
+    };
+    let (busy, overloaded) = (at(25_000), at(80_000));
+    assert!(overloaded.chunks_per_s < 45_000.0);
+    assert!(overloaded.latency.mean > 10.0 * busy.latency.mean);
+}
+
+#[test]
+fn gets_and_puts_come_in_the_wanted_ratio() {
+    for kind in ALL {
+        for fidelity in [Fidelity::Flow, Fidelity::Frame] {
+            let workload = Workload { get_share: Share::from_percent(40), ..Workload::default() };
+            let mut scenario = scenario(kind, workload);
+            scenario.run.fidelity = fidelity;
+            let report = run(&scenario, 1).unwrap();
+            let gets = report.completions.iter().filter(|c| c.operation == Operation::Get).count();
+            let share = gets as f64 / report.completions.len() as f64;
+            assert!((share - 0.4).abs() < 0.03, "{kind:?}: {share}");
+            assert_eq!(report.counts.failures, 0);
+            assert!(report.get_latency.mean < report.put_latency.mean);
+        }
+    }
+}
+
+#[test]
+fn the_peers_variants_run() {
+    for (unicast, kind, fidelity) in [
+        (
+            Unicast { target_choice: TargetChoice::Ring, ..Unicast::default() },
+            ProtocolKind::UchCcp,
+            Fidelity::Flow,
+        ),
+        (
+            Unicast { grant: Grant::Serial, ..Unicast::default() },
+            ProtocolKind::UchCcp,
+            Fidelity::Flow,
+        ),
+        (
+            Unicast { grant: Grant::Serial, ..Unicast::default() },
+            ProtocolKind::UchCcp,
+            Fidelity::Frame,
+        ),
+        (Unicast::default(), ProtocolKind::UchAimd, Fidelity::Frame),
+    ] {
+        let mut scenario = scenario(kind, Workload::default());
+        scenario.unicast = unicast.clone();
+        scenario.run.fidelity = fidelity;
+        let report = run(&scenario, 1).unwrap();
+        let ccp = run(&self::scenario(ProtocolKind::UchCcp, Workload::default()), 1).unwrap();
+        // None of the variants is as good as equal shares with random targets, nor hopeless.
+        let ratio = report.latency.mean / ccp.latency.mean;
+        assert!((0.95..4.0).contains(&ratio), "{kind:?} {unicast:?}: {ratio}");
+    }
+}
+
+#[test]
+fn aimd_has_no_flow_fidelity() {
+    let scenario = scenario(ProtocolKind::UchAimd, Workload::default());
+    let error = run(&scenario, 1).unwrap_err();
+    assert_eq!(error.key, "run.fidelity");
+    assert!(error.problem.contains("frame"), "{error}");
+}
