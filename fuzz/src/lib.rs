@@ -1,6 +1,7 @@
 //! What the fuzz targets share.
 
 #[path = "../../crates/protocol/tests/wire/machines.rs"]
+#[expect(dead_code, reason = "the tests look at the progress, too")]
 mod machines;
 
 use slotcast_protocol::wire::{self, HEADER_LEN};

@@ -13,6 +13,12 @@ use slotcast_units::{Rate, Size, Span, Time};
 
 const CHUNK: ChunkId = ChunkId([2; 32]);
 const SIZE: Size = Size::from_kib(128);
+const MEMBERS: u8 = 9;
+
+/// A request of the initiator on the stage.
+fn under_way(serial: u32) -> RequestId {
+    RequestId { initiator: InitiatorId(0), serial }
+}
 
 /// Holds every chunk whose name begins with an odd byte.
 struct Shelf;
@@ -31,6 +37,22 @@ pub(crate) struct Stage {
     target_effects: Vec<TargetEffect>,
     initiator_effects: Vec<InitiatorEffect>,
     alarm: Time,
+    /// The window that the target offered last.
+    offered: Option<(RequestId, u8, Window)>,
+    progress: Progress,
+}
+
+/// How often the machines got somewhere.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Progress {
+    /// Chunks that the target wrote.
+    pub(crate) written: u32,
+    /// Chunks that the target sent.
+    pub(crate) sent: u32,
+    /// Chunks that the initiator sent.
+    pub(crate) transfers: u32,
+    /// Grants that the initiator made for gets.
+    pub(crate) fetches: u32,
 }
 
 impl Stage {
@@ -84,10 +106,13 @@ impl Stage {
         let mut stage = Stage {
             target,
             initiator,
-            groups: GroupMap::new(9, 9, 1).expect("one group of nine"),
+            groups: GroupMap::new(u32::from(MEMBERS), u32::from(MEMBERS), 1)
+                .expect("one group of nine"),
             target_effects: Vec::new(),
             initiator_effects: Vec::new(),
             alarm: Time::NEVER,
+            offered: None,
+            progress: Progress::default(),
         };
         for _ in 0..2 {
             let Stage { initiator, groups, initiator_effects, .. } = &mut stage;
@@ -101,32 +126,73 @@ impl Stage {
         stage
     }
 
+    /// How far the machines got.
+    pub(crate) fn progress(&self) -> Progress {
+        self.progress
+    }
+
     /// Both machines hear `message` at `now`, and what they want is done at once. `now` never goes
     /// backwards.
     pub(crate) fn hear(&mut self, now: Time, message: &Message) {
-        self.tell_target(now, TargetInput::Message(message));
-        if let Message::PutAccept(accept) = message {
-            // The accepted chunk, or one that nobody reserved anything for.
-            self.tell_target(
-                now,
-                TargetInput::Received {
-                    request: accept.request,
-                    chunk: CHUNK,
-                    size: SIZE,
-                    intact: accept.round != 2,
-                },
-            );
-        }
         if self.alarm <= now {
             self.alarm = Time::NEVER;
             self.tell_initiator(now, InitiatorInput::Wake);
         }
+        self.hear_once(now, message);
+        // Chance alone does not accept what was offered, nor make a whole group answer.
+        match *message {
+            Message::PutAccept(accept) => {
+                if let Some((request, round, grant)) = self.grant() {
+                    let grants = [grant].into_iter().collect();
+                    let accept = PutAccept { request, round, grants, ..accept };
+                    self.hear_once(now, &Message::PutAccept(accept));
+                }
+            }
+            Message::GetAccept(_) => {
+                if let Some((request, round, grant)) = self.grant() {
+                    let accept = GetAccept { request, round, grant: Some(grant) };
+                    self.hear_once(now, &Message::GetAccept(accept));
+                }
+            }
+            Message::Bid(bid) => {
+                for position in 0..MEMBERS {
+                    let request = under_way(bid.request.serial % 2);
+                    let bid = Message::Bid(Bid { request, position, ..bid });
+                    self.tell_initiator(now, InitiatorInput::Message(&bid));
+                }
+            }
+            Message::Offer(offer) => {
+                for position in 0..MEMBERS {
+                    let request = under_way(2 + offer.request.serial % 2);
+                    let offer = Message::Offer(Offer { request, position, ..offer });
+                    self.tell_initiator(now, InitiatorInput::Message(&offer));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What an initiator makes of the target's last offer: all of it, or its first half.
+    fn grant(&self) -> Option<(RequestId, u8, Grant)> {
+        let (request, round, offered) = self.offered?;
+        let width = if request.serial % 2 == 0 { offered.width() } else { offered.width() / 2 };
+        let window = Window::new(offered.start, width);
+        Some((request, round, Grant { position: 0, window }))
+    }
+
+    fn hear_once(&mut self, now: Time, message: &Message) {
+        self.tell_target(now, TargetInput::Message(message));
+        if let Message::PutAccept(PutAccept { request, round, .. }) = *message {
+            // The accepted chunk, or one that nobody reserved anything for.
+            let intact = round != 2;
+            let received = TargetInput::Received { request, chunk: CHUNK, size: SIZE, intact };
+            self.tell_target(now, received);
+        }
         self.tell_initiator(now, InitiatorInput::Message(message));
-        if let Message::Undelivered(told) = message {
+        if let Message::Undelivered(Undelivered { request, position }) = *message {
             // A chunk from a sender that the initiator may have given up.
-            let intact = told.position > 4;
-            let request = told.request;
-            self.tell_initiator(now, InitiatorInput::Delivered { request, intact });
+            let delivered = InitiatorInput::Delivered { request, intact: position > 4 };
+            self.tell_initiator(now, delivered);
         }
     }
 
@@ -137,15 +203,28 @@ impl Stage {
             let input = match effect {
                 TargetEffect::Send { message, .. } => {
                     can_be_sent(&message);
+                    if let Message::Bid(Bid { round, answer: BidAnswer::Window(window), .. })
+                    | Message::Offer(Offer {
+                        round,
+                        answer: OfferAnswer::Window { window, .. },
+                        ..
+                    }) = message
+                    {
+                        self.offered = Some((message.request(), round, window));
+                    }
                     continue;
                 }
                 TargetEffect::Write { request, .. } => {
+                    self.progress.written += 1;
                     TargetInput::Written { request, stable: request.serial != 1 }
                 }
                 TargetEffect::Read { request, .. } => {
                     TargetInput::Read { request, intact: request.serial != 1 }
                 }
-                TargetEffect::Transfer { request, .. } => TargetInput::Sent { request },
+                TargetEffect::Transfer { request, .. } => {
+                    self.progress.sent += 1;
+                    TargetInput::Sent { request }
+                }
             };
             self.target.handle(now, input, &Shelf, &mut self.target_effects);
         }
@@ -159,8 +238,15 @@ impl Stage {
     fn carry_out_initiator(&mut self, now: Time) {
         for effect in self.initiator_effects.drain(..) {
             match effect {
-                InitiatorEffect::Multicast { message, .. } => can_be_sent(&message),
-                InitiatorEffect::Transfer { start, .. } => assert!(start >= now, "in the past"),
+                InitiatorEffect::Multicast { message, .. } => {
+                    can_be_sent(&message);
+                    let fetches = matches!(message, Message::GetAccept(m) if m.grant.is_some());
+                    self.progress.fetches += u32::from(fetches);
+                }
+                InitiatorEffect::Transfer { start, .. } => {
+                    assert!(start >= now, "a transfer in the past");
+                    self.progress.transfers += 1;
+                }
                 InitiatorEffect::WakeAt(at) => self.alarm = at,
                 InitiatorEffect::PutDone { .. }
                 | InitiatorEffect::GetDone { .. }

@@ -87,9 +87,10 @@ proptest! {
     }
 }
 
-/// Random bodies are rarely messages; this makes sure that the test above sees some.
+/// Random bodies are rarely messages, and random messages rarely make sense; this makes sure that
+/// the tests above see both.
 #[test]
-fn random_bodies_are_messages_now_and_then() {
+fn random_messages_make_sense_now_and_then() {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
     let mut runner = TestRunner::deterministic();
@@ -98,7 +99,23 @@ fn random_bodies_are_messages_now_and_then() {
         let datagram = datagram_like().new_tree(&mut runner).unwrap().current();
         decoded += u32::from(wire::decode(&datagram).is_ok());
     }
-    assert!(decoded > 200, "only {decoded} of 2000");
+    assert!(decoded > 200, "only {decoded} of 2000 are messages");
+
+    let talk = (prop::collection::vec(message(), 40), moments(40));
+    for delivery in [Delivery::Multicast, Delivery::Unicast] {
+        let mut got = [0; 4];
+        for _ in 0..200 {
+            let (messages, moments) = talk.new_tree(&mut runner).unwrap().current();
+            let mut stage = Stage::new(delivery);
+            messages.iter().zip(&moments).for_each(|(message, &now)| stage.hear(now, message));
+            let progress = stage.progress();
+            got[0] += progress.written;
+            got[1] += progress.sent;
+            got[2] += progress.transfers;
+            got[3] += progress.fetches;
+        }
+        assert!(got.iter().all(|&n| n > 50), "{delivery:?}: {got:?}");
+    }
 }
 
 /// One far-off time after the other, at a moment that is itself at the end of the clock's range.
