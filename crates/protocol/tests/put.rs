@@ -38,6 +38,20 @@ fn a_lone_multicast_put_takes_the_ideal_time() {
     assert_eq!(cluster.last_end, Time::ZERO + ideal);
 }
 
+/// A host may answer every wish to be woken; replaced ones must not breed further ones.
+#[test]
+fn replaced_alarms_come_to_nothing() {
+    let mut cluster = TestCluster::new(Delivery::Multicast, 9, 1, Fate::default());
+    for n in 0..100 {
+        cluster.put(n);
+        cluster.run_until(cluster.now + Span::from_us(600));
+    }
+    cluster.run();
+    assert_eq!(cluster.ended.len(), 100);
+    // One for missing answers and one for missing acknowledgements.
+    assert!(cluster.wakes <= 200, "{} wakes", cluster.wakes);
+}
+
 #[test]
 fn a_multicast_put_costs_one_round_of_messages() {
     let mut cluster = TestCluster::new(Delivery::Multicast, 9, 1, Fate::default());

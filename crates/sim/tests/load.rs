@@ -46,6 +46,20 @@ fn a_larger_window_moves_more() {
     }
 }
 
+/// What a run has behind it costs nothing: twice the time is twice the events.
+#[test]
+fn events_do_not_pile_up() {
+    for kind in ALL {
+        let of = |ms| {
+            let mut scenario = scenario(kind, Workload::default());
+            scenario.run.length = Span::from_ms(ms);
+            run(&scenario, 1).unwrap().events as f64
+        };
+        let ratio = of(800) / of(400);
+        assert!((1.9..2.1).contains(&ratio), "{kind:?}: {ratio}");
+    }
+}
+
 #[test]
 fn an_open_loop_serves_what_arrives() {
     for kind in ALL {

@@ -270,6 +270,8 @@ impl Initiator {
                     gets.swap_remove(i);
                 }
             }
+            // A wish that was replaced; whoever answered it too would be asked ever more often.
+            InitiatorInput::Wake if now < self.alarm => return,
             InitiatorInput::Wake => {
                 self.alarm = Time::NEVER;
                 let mut i = 0;

@@ -106,6 +106,7 @@ pub struct TestCluster {
     /// Transfers in flight per target, to see that none overlap.
     pub receiving: Vec<Vec<Window>>,
     pub messages_sent: usize,
+    pub wakes: usize,
     fate: Fate,
     due: BTreeMap<(Time, u64), Due>,
     sequence: u64,
@@ -163,6 +164,7 @@ impl TestCluster {
             last_end: Time::ZERO,
             receiving: vec![Vec::new(); targets as usize],
             messages_sent: 0,
+            wakes: 0,
             fate,
             due: BTreeMap::new(),
             sequence: 0,
@@ -193,8 +195,14 @@ impl TestCluster {
 
     /// Lets everything happen that is to happen.
     pub fn run(&mut self) {
+        self.run_until(Time::NEVER);
+    }
+
+    /// Lets everything happen that is to happen until `end`.
+    pub fn run_until(&mut self, end: Time) {
         let mut steps = 0;
-        while let Some(((time, _), due)) = self.due.pop_first() {
+        while self.due.first_key_value().is_some_and(|((time, _), _)| *time <= end) {
+            let ((time, _), due) = self.due.pop_first().expect("there is a first");
             assert!(time >= self.now);
             self.now = time;
             self.step(due);
@@ -241,7 +249,10 @@ impl TestCluster {
                 });
                 self.tell_initiator(InitiatorInput::Delivered { request, intact });
             }
-            Due::Wake => self.tell_initiator(InitiatorInput::Wake),
+            Due::Wake => {
+                self.wakes += 1;
+                self.tell_initiator(InitiatorInput::Wake);
+            }
         }
     }
 

@@ -2,12 +2,14 @@
 //!
 //! The fuzz targets use this file as well.
 
+use slotcast_protocol::selection::SequenceRule;
 use slotcast_protocol::wire::{self, Header, WireError};
 use slotcast_protocol::{
-    Backpressure, CalendarRules, ChunkId, Delivery, DiskForecast, GetRules, GroupId, GroupMap,
-    Holdings, IdleExtension, Initiator, InitiatorConfig, InitiatorEffect, InitiatorId,
-    InitiatorInput, Message, OfferRule, PutRules, Target, TargetConfig, TargetEffect, TargetInput,
-    Timing, WindowRule, selection::SequenceRule,
+    Backpressure, Bid, BidAnswer, CalendarRules, ChunkId, Delivery, DiskForecast, GetAccept,
+    GetRules, Grant, GroupId, GroupMap, Holdings, IdleExtension, Initiator, InitiatorConfig,
+    InitiatorEffect, InitiatorId, InitiatorInput, Message, Offer, OfferAnswer, OfferRule,
+    PutAccept, PutRules, RequestId, Target, TargetConfig, TargetEffect, TargetInput, Timing,
+    Undelivered, Window, WindowRule,
 };
 use slotcast_units::{Rate, Size, Span, Time};
 

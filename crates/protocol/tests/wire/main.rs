@@ -114,7 +114,7 @@ fn random_messages_make_sense_now_and_then() {
             got[2] += progress.transfers;
             got[3] += progress.fetches;
         }
-        assert!(got.iter().all(|&n| n > 50), "{delivery:?}: {got:?}");
+        assert!(got.iter().all(|&n| n > 10), "{delivery:?}: {got:?}");
     }
 }
 

@@ -35,7 +35,11 @@ impl ReplicastModel {
                     self.end(now, initiator, request, 1, Some(reason));
                 }
                 InitiatorEffect::WakeAt(time) => {
-                    agenda.at(time.max(now), Event::Wake { initiator });
+                    let wake = agenda.timer_at(time.max(now), Event::Wake { initiator });
+                    let host = &mut self.initiators[initiator as usize];
+                    if let Some(replaced) = host.alarm.replace(wake) {
+                        agenda.cancel(replaced);
+                    }
                 }
             }
         }

@@ -8,7 +8,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-use slotcast_engine::{Agenda, Model};
+use slotcast_engine::{Agenda, Model, TimerId};
 use slotcast_protocol::{
     ChunkId, GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput, Members, Message,
     RequestId, Target, TargetEffect, TargetInput, Timing,
@@ -58,6 +58,7 @@ struct InitiatorHost {
     /// Until when its port is busy with a control message; payload waits for that.
     control_until: Time,
     previous_group: Option<slotcast_protocol::GroupId>,
+    alarm: Option<TimerId>,
 }
 
 /// What the host keeps for one target.
@@ -159,6 +160,7 @@ impl Model for ReplicastModel {
             }
             Event::Wake { initiator } => {
                 let host = &mut self.initiators[initiator as usize];
+                host.alarm = None;
                 let effects = &mut self.initiator_effects;
                 host.machine.handle(now, InitiatorInput::Wake, &self.groups, effects);
                 self.carry_out(now, initiator, agenda);

@@ -117,6 +117,7 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
             running: Vec::new(),
             control_until: Time::ZERO,
             previous_group: None,
+            alarm: None,
         }
     };
     let initiators = (0..scenario.cluster.initiators).map(initiator).collect();
