@@ -1,4 +1,13 @@
 //! What the fuzz targets share.
+//!
+//! ```text
+//! cargo install cargo-fuzz
+//! mkdir -p fuzz/corpus/decode
+//! cargo +nightly fuzz run decode fuzz/corpus/decode fuzz/seeds/decode -- -max_total_time=60
+//! ```
+//!
+//! and the same for `conversation`. What is found goes to the corpus; the seeds, a message of each
+//! kind and conversations that get somewhere, stay as they are.
 
 #[path = "../../crates/protocol/tests/wire/machines.rs"]
 #[expect(dead_code, reason = "the tests look at the progress, too")]

@@ -39,7 +39,14 @@ fn target(offer: OfferRule) -> Target {
         },
         window_rule: WindowRule::published(Delivery::Multicast),
         idle_extension: IdleExtension::TwoTransfers,
-        calendar: CalendarRules { offer, gap: Span::ZERO, grace: Span::from_ms(1), capacity: 1024 },
+        calendar: CalendarRules {
+            offer,
+            gap: Span::ZERO,
+            grace: Span::from_ms(1),
+            hold: Span::from_ms(1),
+            horizon: Span::from_secs(10),
+            capacity: 1024,
+        },
         disk: DiskForecast::new(
             Rate::from_bytes_per_s(400 << 20),
             Size::from_kib(256),

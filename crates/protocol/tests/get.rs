@@ -61,6 +61,23 @@ fn gets_and_puts_go_on_side_by_side() {
     assert!(cluster.ended.iter().all(|(_, e)| !matches!(e, Ended::Failed(_))));
 }
 
+/// A window in the next century is no reason to wait for it.
+#[test]
+fn nonsense_is_not_believed() {
+    use slotcast_protocol::{Bid, BidAnswer, Message, Window};
+    use slotcast_units::{Span, Time};
+    let mut cluster = TestCluster::new(Delivery::Multicast, 9, 1, Fate::default());
+    let request = cluster.put(1);
+    let window = Window::new(Time::from_ns(1 << 61), Span::from_ms(1));
+    for position in 0..9 {
+        let answer = BidAnswer::Window(window);
+        cluster.hear(Message::Bid(Bid { request, round: 0, position, answer }));
+    }
+    cluster.run();
+    assert!(matches!(cluster.ended[..], [(_, Ended::Put { .. })]), "{:?}", cluster.ended);
+    assert!(cluster.last_end < Time::from_ns(1_000_000_000));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 

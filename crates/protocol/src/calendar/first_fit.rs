@@ -29,6 +29,7 @@ impl Calendar {
                 state: State::Tentative,
                 window,
                 payload: ask.payload,
+                bid_at: now,
             },
         );
         window

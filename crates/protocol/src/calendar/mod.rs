@@ -37,6 +37,11 @@ pub struct CalendarRules {
     pub gap: Span,
     /// How long after its window an accepted transfer may still come.
     pub grace: Span,
+    /// How long a bid is kept open; a later acceptance finds no reservation.
+    pub hold: Span,
+    /// How far ahead an initiator may ask for windows: one that asks for later ones gets none, and
+    /// cannot fill the calendar of the years to come.
+    pub horizon: Span,
     /// Most reservations at a time; a request beyond gets none.
     pub capacity: usize,
 }
@@ -65,6 +70,8 @@ pub struct Reservation {
     pub window: Window,
     /// What is to come in it.
     pub payload: Size,
+    /// When it was bid.
+    pub bid_at: Time,
 }
 
 /// A request for a window.
@@ -106,8 +113,8 @@ impl Calendar {
         &self.slots
     }
 
-    /// Reserves a window tentatively, or gives `None` if the calendar is full or the request has
-    /// been overtaken by a later round of itself.
+    /// Reserves a window tentatively, or gives `None` if the calendar is full, the request asks for
+    /// a time beyond the horizon, or it has been overtaken by a later round of itself.
     ///
     /// Asking again in the same round gives the same window (a repeated message); asking in a later
     /// round gives up the earlier window, even an accepted one: its initiator no longer counts on
@@ -123,7 +130,8 @@ impl Calendar {
             }
         }
         self.expire(now, ask.size.bid);
-        if self.slots.len() >= self.rules.capacity {
+        let too_far = ask.not_before.saturating_since(now) > self.rules.horizon;
+        if too_far || self.slots.len() >= self.rules.capacity {
             return None;
         }
         let window = match self.rules.offer {
@@ -220,13 +228,13 @@ impl Calendar {
             .map_or(Time::ZERO, |last| last.window.end + self.rules.gap + self.timing.trip)
     }
 
-    /// Forgets what has passed: tentative windows that nobody accepted, accepted ones whose
+    /// Forgets what has passed: tentative windows that nobody accepted in time, accepted ones whose
     /// transfer is overdue, and cancelled ones with less than `width` left.
     fn expire(&mut self, now: Time, width: Span) {
-        let (one_way, grace) = (self.timing.one_way(), self.rules.grace);
+        let (one_way, grace, hold) = (self.timing.one_way(), self.rules.grace, self.rules.hold);
         let reach = now + one_way;
         self.slots.retain(|slot| match slot.state {
-            State::Tentative => slot.window.end > now,
+            State::Tentative => slot.window.end > now && slot.bid_at.saturating_add(hold) > now,
             State::Accepted => slot.window.end.saturating_add(grace) > now,
             State::Cancelled => {
                 slot.window.start >= reach || slot.window.end.saturating_since(reach) >= width

@@ -16,7 +16,7 @@ impl Calendar {
         let earliest = ask.not_before.max(now + self.timing.lead());
         if ask.disk_delay == Span::ZERO
             && self.slots.len() <= LONGEST_QUEUE_TO_SEARCH
-            && let Some(window) = self.reuse_cancelled(earliest, ask)
+            && let Some(window) = self.reuse_cancelled(now, earliest, ask)
         {
             return window;
         }
@@ -32,12 +32,13 @@ impl Calendar {
             state: State::Tentative,
             window,
             payload: ask.payload,
+            bid_at: now,
         });
         window
     }
 
     /// Gives the latest cancelled window, whole, if it is not too far gone.
-    fn reuse_cancelled(&mut self, earliest: Time, ask: &Ask) -> Option<Window> {
+    fn reuse_cancelled(&mut self, now: Time, earliest: Time, ask: &Ask) -> Option<Window> {
         let slot = self.slots.iter_mut().rev().find(|slot| slot.state == State::Cancelled)?;
         let window = slot.window;
         if window.end.saturating_since(window.start.max(earliest)) < ask.size.bid {
@@ -47,6 +48,7 @@ impl Calendar {
         slot.round = ask.round;
         slot.state = State::Tentative;
         slot.payload = ask.payload;
+        slot.bid_at = now;
         Some(window)
     }
 

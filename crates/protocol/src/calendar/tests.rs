@@ -15,7 +15,14 @@ fn timing() -> Timing {
 }
 
 fn calendar(offer: OfferRule) -> Calendar {
-    let rules = CalendarRules { offer, gap: Span::ZERO, grace: Span::from_ms(1), capacity: 64 };
+    let rules = CalendarRules {
+        offer,
+        gap: Span::ZERO,
+        grace: Span::from_ms(1),
+        capacity: 64,
+        hold: Span::from_ms(50),
+        horizon: Span::from_secs(1),
+    };
     Calendar::new(rules, timing())
 }
 
@@ -152,6 +159,26 @@ fn what_is_overdue_is_forgotten() {
     calendar.offer(Time::ZERO, &ask(2)).unwrap();
     calendar.offer(first.end + Span::from_ms(10), &ask(3)).unwrap();
     assert_eq!(calendar.reservations().len(), 1, "{:?}", calendar.reservations());
+}
+
+#[test]
+fn a_bid_is_not_kept_open_for_ever() {
+    let mut calendar = calendar(OfferRule::FirstFit);
+    let far = Ask { not_before: us(900_000_000), ..ask(1) };
+    let window = calendar.offer(Time::ZERO, &far).unwrap();
+    calendar.offer(us(51_000_000), &ask(2)).unwrap();
+    assert!(live(&calendar, request(1)).is_none(), "dropped long before its window");
+    assert_eq!(calendar.accept(request(1), 0, window), Err(NoReservation));
+}
+
+#[test]
+fn nobody_can_take_the_years_to_come() {
+    for rule in [OfferRule::FirstFit, OfferRule::Queue] {
+        let mut calendar = calendar(rule);
+        let beyond = Ask { not_before: Time::from_ns(1 << 62), ..ask(1) };
+        assert_eq!(calendar.offer(Time::ZERO, &beyond), None);
+        assert_eq!(calendar.offer(Time::ZERO, &ask(2)).unwrap().start, us(5848));
+    }
 }
 
 #[test]

@@ -107,11 +107,15 @@ impl Get {
                     return Progress::Going;
                 }
                 match offer.answer {
-                    OfferAnswer::Window { window, size } => {
+                    OfferAnswer::Window { window, size }
+                        if step.config.believes(step.now, window) =>
+                    {
                         self.offers.push((offer.position, window, size));
                     }
+                    OfferAnswer::Window { .. } => {}
                     OfferAnswer::NotHeld => self.without.insert(offer.position),
                     OfferAnswer::NotNow { retry_after } => {
+                        let retry_after = retry_after.min(step.config.horizon);
                         let shortest = self.retry_after.map_or(retry_after, |r| r.min(retry_after));
                         self.retry_after = Some(shortest);
                     }

@@ -19,6 +19,7 @@ use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
 use crate::message::Message;
 use crate::selection::{Candidate, Chosen, LinkSchedule};
 use crate::timing::Timing;
+use crate::window::Window;
 
 /// What an initiator must know.
 #[derive(Debug, Clone)]
@@ -37,6 +38,17 @@ pub struct InitiatorConfig {
     pub ack_timeout: Span,
     /// Rounds of asking before a request is given up, 1 to 255.
     pub max_rounds: u8,
+    /// Windows that start later than this from now are taken for nonsense, and longer waits cut.
+    pub horizon: Span,
+}
+
+impl InitiatorConfig {
+    /// Whether an answered window can be believed.
+    fn believes(&self, now: Time, window: Window) -> bool {
+        window.start.saturating_since(now) <= self.horizon
+            && window.width() > Span::ZERO
+            && window.width() <= self.horizon
+    }
 }
 
 /// What a host tells the initiator.

@@ -176,9 +176,13 @@ impl Put {
                     return Progress::Going;
                 }
                 match bid.answer {
-                    BidAnswer::Window(window) => self.windows.push((bid.position, window)),
+                    BidAnswer::Window(window) if step.config.believes(step.now, window) => {
+                        self.windows.push((bid.position, window));
+                    }
+                    BidAnswer::Window(_) => {}
                     BidAnswer::AlreadyStored => self.stored.insert(bid.position),
                     BidAnswer::NotNow { retry_after } => {
+                        let retry_after = retry_after.min(step.config.horizon);
                         let shortest = self.retry_after.map_or(retry_after, |r| r.min(retry_after));
                         self.retry_after = Some(shortest);
                     }

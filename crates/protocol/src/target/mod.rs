@@ -5,6 +5,7 @@ mod disk;
 mod tests;
 
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 use slotcast_units::{Size, Span, Time};
 
@@ -128,6 +129,7 @@ pub enum TargetEffect {
 #[derive(Debug, Clone, Copy)]
 struct Delivering {
     request: RequestId,
+    round: u8,
     chunk: ChunkId,
     size: Size,
     window: Window,
@@ -316,8 +318,17 @@ impl Target {
     }
 
     fn offer(&mut self, now: Time, m: &GetRequest, size: Size) -> OfferAnswer {
-        let rule = WindowRule { delivery: Delivery::Unicast, ..self.config.window_rule };
+        let rule = WindowRule::published(Delivery::Unicast);
         let width = rule.size_for(&self.config.timing, size);
+        if let Some(at) = self.deliveries.iter().position(|d| d.request == m.request) {
+            let known = &self.deliveries[at];
+            match m.round.cmp(&known.round) {
+                Ordering::Equal => return OfferAnswer::Window { window: known.window, size },
+                Ordering::Less => return OfferAnswer::NotNow { retry_after: width.bid },
+                // The initiator no longer counts on what it accepted before.
+                Ordering::Greater => self.deliveries.swap_remove(at),
+            };
+        }
         let outgoing = &self.outgoing;
         self.deliveries.retain(|d| {
             d.accepted || outgoing.reservations().iter().any(|r| r.request == d.request)
@@ -339,9 +350,9 @@ impl Target {
         let Some(window) = self.outgoing.offer(now, &ask) else {
             return OfferAnswer::NotNow { retry_after: width.bid };
         };
-        self.deliveries.retain(|d| d.request != m.request || d.accepted);
         self.deliveries.push(Delivering {
             request: m.request,
+            round: m.round,
             chunk: m.chunk,
             size,
             window,
@@ -358,7 +369,7 @@ impl Target {
             }
             return;
         };
-        if self.deliveries[at].accepted {
+        if self.deliveries[at].accepted || self.deliveries[at].round != m.round {
             return;
         }
         let Some(grant) = grant else {

@@ -40,6 +40,8 @@ fn target() -> Target {
             offer: OfferRule::Queue,
             gap: Span::ZERO,
             grace: Span::from_ms(1),
+            hold: Span::from_ms(50),
+            horizon: Span::from_secs(10),
             capacity: 64,
         },
         disk: DiskForecast::new(
@@ -281,4 +283,50 @@ fn a_damaged_read_is_told() {
     target.handle(Time::from_ns(319_500), read, &shelf, &mut effects);
     assert!(matches!(effects[..], [TargetEffect::Send { message: Message::Undelivered(_), .. }]));
     assert!(target.outgoing().reservations().is_empty());
+}
+
+fn get_in_round(round: u8) -> Message {
+    let Message::GetRequest(ask) = get_request() else { unreachable!() };
+    Message::GetRequest(GetRequest { round, ..ask })
+}
+
+fn accept_get(round: u8, window: Window) -> Message {
+    Message::GetAccept(GetAccept {
+        request: request(),
+        round,
+        grant: Some(Grant { position: 4, window }),
+    })
+}
+
+#[test]
+fn repeated_messages_of_a_get_do_nothing_twice() {
+    let shelf = Shelf([(CHUNK, SIZE)].into());
+    let mut target = target();
+    let first = offer_of(&say(&mut target, 0, &get_request(), &shelf));
+    let OfferAnswer::Window { window, .. } = first else { panic!("no window") };
+    assert_eq!(say(&mut target, 7000, &accept_get(0, window), &shelf).len(), 1, "the read");
+    assert_eq!(offer_of(&say(&mut target, 7100, &get_request(), &shelf)), first);
+    assert_eq!(say(&mut target, 7200, &accept_get(0, window), &shelf), []);
+    let mut effects = vec![];
+    let read = TargetInput::Read { request: request(), intact: true };
+    target.handle(Time::from_ns(319_500), read, &shelf, &mut effects);
+    assert!(matches!(effects[..], [TargetEffect::Transfer { .. }]));
+    let late = say(&mut target, 319_600, &accept_get(0, window), &shelf);
+    assert!(matches!(late[..], [TargetEffect::Send { message: Message::Undelivered(_), .. }]));
+}
+
+#[test]
+fn a_later_round_of_a_get_replaces_an_accepted_one() {
+    let shelf = Shelf([(CHUNK, SIZE)].into());
+    let mut target = target();
+    let window_of = |effects: &[TargetEffect]| match offer_of(effects) {
+        OfferAnswer::Window { window, .. } => window,
+        other => panic!("no window: {other:?}"),
+    };
+    let first = window_of(&say(&mut target, 0, &get_in_round(0), &shelf));
+    say(&mut target, 7000, &accept_get(0, first), &shelf);
+    let second = window_of(&say(&mut target, 8000, &get_in_round(1), &shelf));
+    let read = say(&mut target, 15_000, &accept_get(1, second), &shelf);
+    assert!(matches!(read[..], [TargetEffect::Read { .. }]), "{read:?}");
+    assert_eq!(target.outgoing().reservations().len(), 1);
 }

@@ -130,6 +130,8 @@ impl TestCluster {
                     offer: OfferRule::FirstFit,
                     gap: Span::ZERO,
                     grace: ack_timeout,
+                    hold: Span::from_ms(1),
+                    horizon: Span::from_secs(10),
                     capacity: 64,
                 },
                 disk: DiskForecast::new(
@@ -153,6 +155,7 @@ impl TestCluster {
             answer_timeout: Span::from_us(200),
             ack_timeout,
             max_rounds: 40,
+            horizon: Span::from_secs(10),
         });
         TestCluster {
             now: Time::ZERO,
@@ -295,6 +298,11 @@ impl TestCluster {
         disk.free_at =
             disk.free_at.max(self.now) + Rate::from_bytes_per_s(400 << 20).time_for(size);
         disk.free_at
+    }
+
+    /// The initiator hears `message`, wherever it comes from.
+    pub fn hear(&mut self, message: Message) {
+        self.tell_initiator(InitiatorInput::Message(&message));
     }
 
     fn tell_initiator(&mut self, input: InitiatorInput<'_>) {

@@ -86,6 +86,8 @@ impl Stage {
                 offer,
                 gap: Span::ZERO,
                 grace: Span::from_ms(1),
+                hold: Span::from_ns(1 << 61),
+                horizon: Span::from_ns(1 << 61),
                 capacity: 64,
             },
             disk: DiskForecast::new(disk, Size::from_kib(256), backpressure),
@@ -104,6 +106,7 @@ impl Stage {
             answer_timeout: Span::from_ms(1),
             ack_timeout: Span::from_ms(10),
             max_rounds: 5,
+            horizon: Span::from_ns(1 << 61),
         });
         let mut stage = Stage {
             target,

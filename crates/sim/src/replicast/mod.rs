@@ -109,9 +109,11 @@ impl Model for ReplicastModel {
         match event {
             Event::ToTarget { target, message } => {
                 if self.targets[target as usize].up {
-                    let message_value = *self.messages.get(message);
-                    let input = TargetInput::Message(&message_value);
-                    self.tell_target(now, target, input, agenda);
+                    let input = TargetInput::Message(self.messages.get(message));
+                    let shelf = self.stores.shelf(target);
+                    let machine = &mut self.targets[target as usize].machine;
+                    machine.handle(now, input, &shelf, &mut self.target_effects);
+                    self.carry_out_target(now, target, agenda);
                 }
                 self.messages.release(message);
             }

@@ -16,6 +16,9 @@ use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::scenario::{Backpressure, ProtocolKind, Scenario};
 
+/// How far ahead windows are asked for and believed.
+const HORIZON: Span = Span::from_secs(10);
+
 /// Most windows that a target promises at a time.
 const CALENDAR_CAPACITY: usize = 1024;
 
@@ -74,6 +77,8 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         },
         gap: scenario.replicast.bid_gap,
         grace: ack_timeout,
+        hold: answer_timeout * 4,
+        horizon: HORIZON,
         capacity: CALENDAR_CAPACITY,
     };
     let idle_extension = match quirks.coin_toss_extension && delivery == Delivery::Unicast {
@@ -110,6 +115,7 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
             get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
             answer_timeout,
             ack_timeout,
+            horizon: HORIZON,
             max_rounds: u8::try_from(scenario.replicast.max_rounds).expect("checked before"),
         };
         InitiatorHost {
