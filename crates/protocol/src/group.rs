@@ -199,6 +199,34 @@ impl GroupMap {
         self.seats[target.0 as usize]
     }
 
+    /// How many failure domains `members` of `group` are in.
+    pub fn domains_of(&self, group: GroupId, members: Members) -> usize {
+        if self.targets_per_domain == 1 {
+            return members.len();
+        }
+        let targets = self.members(group);
+        let domain = |position: u8| self.domain(targets[usize::from(position)]);
+        let is_first =
+            |p: &u8| members.iter().take_while(|q| q < p).all(|q| domain(q) != domain(*p));
+        members.iter().filter(is_first).count()
+    }
+
+    /// All positions of `group` in a failure domain of one of `members`, these among them.
+    pub fn sharing_a_domain(&self, group: GroupId, members: Members) -> Members {
+        if self.targets_per_domain == 1 {
+            return members;
+        }
+        let targets = self.members(group);
+        let domain = |position: u8| self.domain(targets[usize::from(position)]);
+        let mut sharing = Members::NONE;
+        for position in Members::first(targets.len()).iter() {
+            if members.iter().any(|member| domain(member) == domain(position)) {
+                sharing.insert(position);
+            }
+        }
+        sharing
+    }
+
     /// The failure domain of `target`.
     pub fn domain(&self, target: TargetId) -> u32 {
         target.0 / self.targets_per_domain
@@ -228,6 +256,23 @@ mod tests {
             let domains: BTreeSet<u32> = members.iter().map(|&t| map.domain(t)).collect();
             assert_eq!(domains.len(), 9, "group {group}: {members:?}");
         }
+    }
+
+    #[test]
+    fn members_are_counted_by_domain() {
+        // Three machines with three disks each.
+        let map = GroupMap::new(9, 9, 3).unwrap();
+        let group = GroupId(0);
+        let at = |targets: &[u32]| {
+            let mut members = Members::NONE;
+            targets.iter().for_each(|&t| members.insert(map.seat(TargetId(t)).1));
+            members
+        };
+        assert_eq!(map.domains_of(group, at(&[0, 1, 2])), 1);
+        assert_eq!(map.domains_of(group, at(&[0, 4, 5, 8])), 3);
+        assert_eq!(map.sharing_a_domain(group, at(&[1])), at(&[0, 1, 2]));
+        assert_eq!(map.sharing_a_domain(group, at(&[3, 8])), at(&[3, 4, 5, 6, 7, 8]));
+        assert_eq!(map.sharing_a_domain(group, Members::NONE), Members::NONE);
     }
 
     #[test]

@@ -26,8 +26,9 @@
 //! # How to host a machine
 //!
 //! Call `handle(now, input, ..., &mut effects)` with a reused `Vec`, then carry out every effect in
-//! order. `now` never goes backwards. A machine asks to be woken by an effect that names a time;
-//! waking it early or twice is harmless.
+//! order. `now` never goes backwards. A machine asks to be woken by an effect that names a time, which
+//! replaces an earlier wish. Waking it before that time does nothing, and does not count: the wish
+//! stands. Waking it late, or once more, is harmless.
 //!
 //! Source: Aizman and Bestler, "Scalable Object Storage with Resource Reservations and Dynamic Load
 //! Balancing" (the *Replicast paper*), sections II and III.

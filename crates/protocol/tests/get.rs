@@ -49,6 +49,31 @@ fn a_failing_holder_is_replaced() {
     assert!(matches!(cluster.ended[..], [(_, Ended::Got { rounds: 3 })]), "{:?}", cluster.ended);
 }
 
+/// Offers of an earlier round are no offers.
+#[test]
+fn stale_offers_are_ignored() {
+    use slotcast_protocol::{Message, Offer, OfferAnswer};
+    let mut cluster = with_chunk(1, &[2], Fate::default());
+    let request = cluster.get(1);
+    for position in 0..9 {
+        let answer = OfferAnswer::NotHeld;
+        cluster.hear(Message::Offer(Offer { request, round: 3, position, answer }));
+    }
+    cluster.run();
+    assert!(matches!(cluster.ended[..], [(_, Ended::Got { rounds: 1 })]), "{:?}", cluster.ended);
+}
+
+/// A holder that failed is left out as long as there are others.
+#[test]
+fn a_failed_holder_is_not_asked_at_once() {
+    let fate = Fate { disks: vec![false], ..Fate::default() };
+    let mut cluster = with_chunk(1, &[2, 5], fate);
+    cluster.get(1);
+    cluster.run();
+    assert_eq!(cluster.reads.len(), 2);
+    assert_ne!(cluster.reads[0], cluster.reads[1], "the other holder is next");
+}
+
 #[test]
 fn gets_and_puts_go_on_side_by_side() {
     let mut cluster = with_chunk(100, &[0, 1, 2], Fate::default());
@@ -92,6 +117,6 @@ proptest! {
         for (request, ended) in &cluster.ended {
             prop_assert!(matches!(ended, Ended::Got { .. }), "{request}: {ended:?}");
         }
-        prop_assert_eq!(cluster.live_reservations(), 0);
+        prop_assert_eq!(cluster.accepted_reservations(), 0);
     }
 }

@@ -90,8 +90,11 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
                 return wrong("cluster.group_size", problem);
             }
         }
-        if replicast.control_share == Share::ZERO || replicast.control_share >= Share::ONE {
-            return wrong("replicast.control_share", "must be between 0% and 100%".into());
+        if replicast.control_share >= Share::ONE
+            || network.usable_rate().share(replicast.control_share).as_bps() == 0
+        {
+            let problem = "must leave room for control messages and for payload";
+            return wrong("replicast.control_share", problem.into());
         }
         if let Some(problem) = control_size_problem(replicast.control_size) {
             return wrong("replicast.control_size", problem);
@@ -100,6 +103,27 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
             let problem = "a window narrower than its transfer; at least 100%, or 0% for the \
                            protocol's own default";
             return wrong("replicast.bid_multiplier", problem.into());
+        }
+        let timing = crate::replicast::timing(scenario);
+        if timing.data_rate.as_bps() == 0 || timing.frame_time() == Span::ZERO {
+            let problem = format!(
+                "a frame of {} takes no time at {}; use larger frames or a slower link",
+                network.frame, timing.data_rate
+            );
+            return wrong("network.frame", problem);
+        }
+        for (key, timeout, least) in [
+            ("replicast.answer_timeout", replicast.answer_timeout, timing.round_trip()),
+            (
+                "replicast.ack_timeout",
+                replicast.ack_timeout,
+                timing.one_way() + disk.rate.time_for(workload.chunk_size),
+            ),
+        ] {
+            if timeout != Span::ZERO && timeout < least {
+                let problem = format!("nothing can be back within {timeout}; at least {least}");
+                return wrong(key, problem);
+            }
         }
         if !(1..=255).contains(&replicast.max_rounds) {
             return wrong("replicast.max_rounds", "must be from 1 to 255".into());
@@ -132,8 +156,9 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     if workload.arrivals_per_s == 0 {
         return wrong("workload.arrivals_per_s", "must be more than zero".into());
     }
-    if run.warmup >= run.length {
-        let problem = format!("a warm-up of {} leaves nothing of {}", run.warmup, run.length);
+    let measured_until = crate::recorder::measured_until(scenario) - slotcast_units::Time::ZERO;
+    if run.warmup >= measured_until {
+        let problem = format!("a warm-up of {} leaves nothing of {measured_until}", run.warmup);
         return wrong("run.warmup", problem);
     }
     for (key, share) in [

@@ -67,6 +67,11 @@ impl Faults {
         spread(target, self.spec.targets_down, targets)
     }
 
+    /// The rate of the slowest disk.
+    pub(crate) fn slowest_disk(&self, rate: Rate) -> Rate {
+        if self.spec.slow_disks > 0 { rate.share(self.spec.slow_factor) } else { rate }
+    }
+
     /// The rate of the disk of `target`.
     pub(crate) fn disk_rate(&self, target: u32, targets: u32, rate: Rate) -> Rate {
         if spread(target, self.spec.slow_disks, targets) {

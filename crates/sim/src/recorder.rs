@@ -10,15 +10,35 @@ use crate::scenario::Scenario;
 #[derive(Debug)]
 pub(crate) struct Device {
     pub(crate) disk: FifoStation,
-    /// Payload that has arrived at the port in the measured time.
+    /// Payload that has arrived at the port, and left it, in the measured time.
     pub(crate) received: Size,
-    /// End of the last arrival at the port: a later transfer must not have started before.
-    pub(crate) receiving_until: Time,
+    pub(crate) sent: Size,
+    receiving: Occupancy,
 }
 
 impl Device {
-    pub(crate) fn new() -> Device {
-        Device { disk: FifoStation::new(), received: Size::ZERO, receiving_until: Time::ZERO }
+    fn new() -> Device {
+        Device {
+            disk: FifoStation::new(),
+            received: Size::ZERO,
+            sent: Size::ZERO,
+            receiving: Occupancy::default(),
+        }
+    }
+}
+
+/// Until when a port receives what it receives: the next transfer must not begin before.
+#[derive(Debug, Clone, Copy, Default)]
+struct Occupancy {
+    until: Time,
+}
+
+impl Occupancy {
+    /// A transfer that began at `began` ends `now`; says whether it met another.
+    fn ends(&mut self, began: Time, now: Time) -> bool {
+        let met_another = began < self.until;
+        self.until = now;
+        met_another
     }
 }
 
@@ -26,15 +46,17 @@ impl Device {
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) devices: Vec<Device>,
+    initiators: Vec<Occupancy>,
     pub(crate) completions: Vec<Completion>,
     pub(crate) counts: Counts,
     measured_from: Time,
 }
 
 impl Recorder {
-    pub(crate) fn new(targets: u32) -> Recorder {
+    pub(crate) fn new(initiators: u32, targets: u32) -> Recorder {
         Recorder {
             devices: (0..targets).map(|_| Device::new()).collect(),
+            initiators: vec![Occupancy::default(); initiators as usize],
             completions: Vec::new(),
             counts: Counts::default(),
             measured_from: Time::ZERO,
@@ -53,10 +75,20 @@ impl Recorder {
     pub(crate) fn received(&mut self, target: u32, began: Time, now: Time, size: Size) {
         let device = &mut self.devices[target as usize];
         device.received += size;
-        if began < device.receiving_until {
-            self.counts.transfer_conflicts += 1;
-        }
-        device.receiving_until = now;
+        self.counts.transfer_conflicts += u64::from(device.receiving.ends(began, now));
+    }
+
+    /// The same at the port of `initiator`, sent by `target`.
+    pub(crate) fn delivered(
+        &mut self,
+        (target, initiator): (u32, u32),
+        began: Time,
+        now: Time,
+        size: Size,
+    ) {
+        self.devices[target as usize].sent += size;
+        let receiving = &mut self.initiators[initiator as usize];
+        self.counts.transfer_conflicts += u64::from(receiving.ends(began, now));
     }
 
     /// The warm-up ends: what was measured until now is forgotten.
@@ -65,6 +97,7 @@ impl Recorder {
         for device in &mut self.devices {
             device.disk.reset(now);
             device.received = Size::ZERO;
+            device.sent = Size::ZERO;
         }
     }
 
@@ -86,8 +119,11 @@ impl Recorder {
         } else {
             usage.iter().map(|u| u.utilization).sum::<f64>() / targets
         };
-        let capacity = scenario.network.usable_rate().bits_in(measured) as f64;
-        let received: f64 = self.devices.iter().map(|d| d.received.as_bits() as f64).sum();
+        let capacity = scenario.network.usable_rate().as_bps() as f64 * seconds;
+        let bits = |of: fn(&Device) -> Size| -> f64 {
+            self.devices.iter().map(|device| of(device).as_bits() as f64).sum()
+        };
+        let busier_way = bits(|device| device.received).max(bits(|device| device.sent));
         // The original divides by the whole run what it counted in the first 99 hundredths of it.
         let counted_over = match scenario.quirks.early_statistics {
             true => (scenario.run.length - scenario.run.warmup).as_secs_f64(),
@@ -105,7 +141,7 @@ impl Recorder {
             get_latency: Latency::of(of(Operation::Get).map(Completion::latency)),
             disk_utilization,
             disk_queue_length: usage.iter().map(|u| u.mean_in_system).sum::<f64>() / targets,
-            link_utilization: received / (capacity * targets),
+            link_utilization: busier_way / (capacity * targets),
             counts: self.counts,
             completions: self.completions,
         }
@@ -117,4 +153,24 @@ pub(crate) fn measured_until(scenario: &Scenario) -> Time {
     let length = scenario.run.length;
     let end = if scenario.quirks.early_statistics { length - length / 100 } else { length };
     Time::ZERO + end.max(Span::from_ns(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transfers_that_meet_are_counted() {
+        let mut recorder = Recorder::new(2, 2);
+        let at = Time::from_ns;
+        let size = Size::from_kib(1);
+        recorder.received(0, at(0), at(10), size);
+        recorder.received(0, at(10), at(20), size);
+        recorder.received(1, at(15), at(25), size);
+        recorder.delivered((0, 1), at(5), at(15), size);
+        assert_eq!(recorder.counts.transfer_conflicts, 0);
+        recorder.received(0, at(19), at(29), size);
+        recorder.delivered((1, 1), at(14), at(24), size);
+        assert_eq!(recorder.counts.transfer_conflicts, 2);
+    }
 }

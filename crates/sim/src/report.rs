@@ -117,7 +117,8 @@ pub struct RunReport {
     pub disk_utilization: f64,
     /// Mean number of chunks at a target's disk, the one in service included.
     pub disk_queue_length: f64,
-    /// Mean over targets of payload received over what the usable link rate could carry, from 0 to 1.
+    /// Mean over targets of the payload that passed the port over what the usable link rate could
+    /// carry, in the busier of the two ways, from 0 to 1.
     pub link_utilization: f64,
     /// What happened.
     pub counts: Counts,

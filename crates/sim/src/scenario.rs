@@ -139,9 +139,11 @@ pub struct Replicast {
     pub bid_gap: Span,
     /// How a backlog on the disk delays windows.
     pub backpressure: Backpressure,
-    /// How long an initiator waits for missing answers; zero takes eight control round trips.
+    /// How long an initiator waits for missing answers; zero takes 32 control round trips, and twice
+    /// the longest delay of a message.
     pub answer_timeout: Span,
-    /// How long after the window's end an acknowledgement may take; zero takes eight chunk times on disk and link.
+    /// How long after the window's end an acknowledgement may take; zero takes 16 chunk times on disk
+    /// and link, twice the time of a full disk queue, and the time for missing answers.
     pub ack_timeout: Span,
     /// Rounds of asking before a put or get is given up.
     pub max_rounds: u32,

@@ -100,5 +100,5 @@ const GOLDEN: [&str; 7] = [
     "779aa9f6db7693e8",
     "d468bec41971c284",
     "89cc4bc593850674",
-    "0cb846be5df3221d",
+    "275e67bdaa1ad965",
 ];

@@ -105,8 +105,58 @@ fn gets_and_puts_come_in_the_wanted_ratio() {
             assert!((share - 0.4).abs() < 0.03, "{kind:?}: {share}");
             assert_eq!(report.counts.failures, 0);
             assert!(report.get_latency.mean < report.put_latency.mean);
+            assert_eq!(report.counts.transfer_conflicts, 0);
         }
     }
+}
+
+/// Several gets at once to one initiator come one after another, each in its window.
+#[test]
+fn gets_do_not_meet_on_the_link() {
+    for kind in [ProtocolKind::ReplicastM, ProtocolKind::ReplicastH] {
+        for share in [50, 100] {
+            let workload = Workload {
+                get_share: Share::from_percent(share),
+                window: 8,
+                ..Workload::default()
+            };
+            let report = run(&scenario(kind, workload), 1).unwrap();
+            assert!(report.counts.gets > 1000, "{:?}", report.counts);
+            assert_eq!(report.counts.transfer_conflicts, 0, "{kind:?} {share} %");
+            assert_eq!(report.counts.failures, 0, "{kind:?} {share} %");
+            assert!(report.link_utilization > 0.05);
+        }
+    }
+}
+
+/// Initiators that start late have used the disks for a part of the run only; what the warm-up
+/// leaves out must not dilute that.
+#[test]
+fn the_warm_up_is_left_out_of_the_disks_figures() {
+    let late = Workload { start_spread: Span::from_ms(100), ..Workload::default() };
+    let mut scenario = scenario(ProtocolKind::ReplicastM, late);
+    scenario.run.warmup = Span::from_ms(120);
+    let with = run(&scenario, 1).unwrap();
+    scenario.run.warmup = Span::ZERO;
+    let without = run(&scenario, 1).unwrap();
+    assert!(with.disk_utilization > without.disk_utilization + 0.1);
+    let expected = with.chunks_per_s * 3.0 * 312.5e-6 / 36.0;
+    assert!((with.disk_utilization / expected - 1.0).abs() < 0.03);
+}
+
+/// Frame by frame, payload waits for control messages of the same sender: with one initiator alone
+/// that is all that tells the two fidelities apart.
+#[test]
+fn control_messages_get_between_frames() {
+    let of = |fidelity, window| {
+        let workload = Workload { window, ..Workload::default() };
+        let mut scenario = scenario(ProtocolKind::ReplicastH, workload);
+        scenario.cluster.initiators = 1;
+        scenario.run.fidelity = fidelity;
+        run(&scenario, 1).unwrap().completions
+    };
+    assert_eq!(of(Fidelity::Frame, 1), of(Fidelity::Flow, 1));
+    assert_ne!(of(Fidelity::Frame, 4), of(Fidelity::Flow, 4));
 }
 
 #[test]

@@ -165,13 +165,13 @@ static ALL: &[Setting] = &[
         replicast.answer_timeout,
         span(NO_TIME, HOUR),
         OURS,
-        "How long an initiator waits for missing answers; 0 is eight control round trips."
+        "How long an initiator waits for missing answers; 0 is 32 control round trips and twice faults.message_delay."
     ),
     setting!(
         replicast.ack_timeout,
         span(NO_TIME, HOUR),
         OURS,
-        "How long after a window an acknowledgement may take; 0 is eight chunk times on disk and link."
+        "How long after a window an acknowledgement may take; 0 is 16 chunk times on disk and link, and twice a full disk queue."
     ),
     setting!(
         replicast.max_rounds,

@@ -211,6 +211,18 @@ impl Calendar {
         accepted.fold(Size::ZERO, |sum, slot| sum + slot.payload)
     }
 
+    /// Payload that has been accepted and will have come by `time`.
+    pub fn promised_until(&self, time: Time) -> Size {
+        let accepted = self.slots.iter().filter(|slot| slot.state == State::Accepted);
+        let soon = accepted.filter(|slot| slot.window.end <= time + self.timing.trip);
+        soon.fold(Size::ZERO, |sum, slot| sum + slot.payload)
+    }
+
+    /// How long until the last reservation has passed.
+    pub fn busy_for(&self, now: Time) -> Span {
+        self.slots.last().map_or(Span::ZERO, |last| last.window.end.saturating_since(now))
+    }
+
     /// Drops every reservation, as a restart does.
     pub fn clear(&mut self) {
         self.slots.clear();

@@ -162,6 +162,19 @@ fn what_is_overdue_is_forgotten() {
 }
 
 #[test]
+fn an_old_cancellation_leaves_a_later_round_alone() {
+    for rule in [OfferRule::FirstFit, OfferRule::Queue] {
+        let mut calendar = calendar(rule);
+        let later = Ask { round: 2, ..ask(1) };
+        let window = calendar.offer(Time::ZERO, &later).unwrap();
+        calendar.cancel(request(1), 1);
+        assert_eq!(live(&calendar, request(1)).unwrap().window, window);
+        calendar.cancel(request(1), 2);
+        assert!(live(&calendar, request(1)).is_none());
+    }
+}
+
+#[test]
 fn a_bid_is_not_kept_open_for_ever() {
     let mut calendar = calendar(OfferRule::FirstFit);
     let far = Ask { not_before: us(900_000_000), ..ask(1) };

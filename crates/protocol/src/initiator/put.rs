@@ -63,7 +63,7 @@ pub(super) struct Put {
     stored: Members,
     /// Members that a transfer is on its way to.
     pending: Members,
-    /// Members that failed; left out until nobody else remains.
+    /// Members that failed; left out until nobody else is usable.
     failed: Members,
     /// When to ask the next round.
     ask_at: Time,
@@ -71,15 +71,13 @@ pub(super) struct Put {
     not_before: Time,
     answers_due: Time,
     acks_due: Time,
-    /// End of the last window accepted so far, and its start.
+    /// The last window accepted so far; at the start of the clock if there is none.
     last: Window,
 }
 
 /// So many rounds in a row may look for one window common to all replicas; the next one takes what
 /// it gets, and places the remaining replicas later.
 const PATIENCE: u8 = 2;
-
-const NEVER: Window = Window { start: Time::ZERO, end: Time::ZERO };
 
 impl Default for Put {
     fn default() -> Put {
@@ -101,7 +99,7 @@ impl Default for Put {
             not_before: Time::ZERO,
             answers_due: Time::NEVER,
             acks_due: Time::NEVER,
-            last: NEVER,
+            last: Window { start: Time::ZERO, end: Time::ZERO },
         }
     }
 }
@@ -123,20 +121,24 @@ impl Put {
         self.ask_at.min(self.answers_due).min(self.acks_due)
     }
 
+    /// Replicas that are neither stored nor on their way. Two in one failure domain count as one.
     fn need(&self, step: &Step<'_>) -> usize {
-        let have = self.stored.union(self.pending).len();
+        let have = step.groups.domains_of(self.group, self.stored.union(self.pending));
         usize::from(step.config.put.replicas).saturating_sub(have)
     }
 
-    /// Starts a round: asks every member that neither holds the chunk, nor will, nor failed.
-    pub(super) fn ask(&mut self, step: &mut Step<'_>) {
+    /// Members in failure domains that neither hold the chunk nor will.
+    fn usable(&self, step: &Step<'_>) -> Members {
         let everybody = Members::first(step.groups.members(self.group).len());
         let covered = self.stored.union(self.pending);
-        if everybody.without(covered.union(self.failed)).is_empty() {
-            self.failed = Members::NONE;
-        }
-        let skip = covered.union(self.failed);
-        self.asked = everybody.without(skip);
+        everybody.without(step.groups.sharing_a_domain(self.group, covered))
+    }
+
+    /// Starts a round: asks every member that is usable and did not fail.
+    pub(super) fn ask(&mut self, step: &mut Step<'_>) {
+        let everybody = Members::first(step.groups.members(self.group).len());
+        self.asked = self.usable(step).without(self.failed);
+        let skip = everybody.without(self.asked);
         self.silent = self.asked;
         self.windows.clear();
         self.retry_after = None;
@@ -237,7 +239,8 @@ impl Put {
     /// Ends the put if it has its replicas, and starts another round if it lacks some and none is
     /// under way.
     fn go_on(&mut self, step: &mut Step<'_>) -> Progress {
-        if self.stored.len() >= usize::from(step.config.put.replicas) {
+        let replicas = usize::from(step.config.put.replicas);
+        if step.groups.domains_of(self.group, self.stored) >= replicas {
             self.cancel_round(step);
             let effect = InitiatorEffect::PutDone { request: self.request, rounds: self.rounds };
             step.effects.push(effect);
@@ -254,6 +257,12 @@ impl Put {
     /// Starts another round at `at`, or gives up after the last.
     fn ask_again(&mut self, at: Time, step: &mut Step<'_>) -> Progress {
         if self.rounds < step.config.max_rounds {
+            let mut at = at;
+            if self.usable(step).without(self.failed).is_empty() {
+                // Everybody gets another chance, after a while.
+                self.failed = Members::NONE;
+                at = at.max(step.now + step.config.answer_timeout);
+            }
             if at <= step.now {
                 self.ask(step);
             } else {
@@ -337,8 +346,7 @@ impl Put {
             self.rounds_without_window += 1;
             let free = shared.candidates.get(all.saturating_sub(1)).map(|c| c.window.start);
             self.not_before = free.unwrap_or(self.not_before);
-            let wait = self.retry_after.filter(|_| self.windows.is_empty());
-            return self.ask_again(step.now + wait.unwrap_or(Span::ZERO), step);
+            return self.ask_again(step.now + self.pause(step), step);
         };
         self.rounds_without_window = 0;
         let grants: Grants =
@@ -378,8 +386,7 @@ impl Put {
             let starts = shared.candidates.iter().map(|c| c.window.start);
             let free = starts.map(|start| shared.egress.free_from(start, size.transfer)).min();
             self.not_before = free.unwrap_or(self.not_before);
-            let wait = self.retry_after.filter(|_| self.windows.is_empty());
-            return self.ask_again(step.now + wait.unwrap_or(Span::ZERO), step);
+            return self.ask_again(step.now + self.pause(step), step);
         };
         let second = shared.chosen.get(1).map(|c| c.window);
         let last = shared.chosen[shared.chosen.len() - 1].window;
@@ -424,6 +431,16 @@ impl Put {
             last.start.max(last.end.saturating_sub(timing.control * 2))
         };
         self.ask_again(at, step)
+    }
+
+    /// How long to wait before the next round: not at all if there were bids, which may be better
+    /// next time; or else as long as the members asked for, or until the silent may be back.
+    fn pause(&self, step: &Step<'_>) -> Span {
+        if self.windows.is_empty() {
+            self.retry_after.unwrap_or(step.config.answer_timeout)
+        } else {
+            Span::ZERO
+        }
     }
 
     /// Grants windows, and by that cancels all other bids of the round.

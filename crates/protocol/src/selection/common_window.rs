@@ -47,18 +47,26 @@ pub fn earliest_common_window(
         return earliest_of_consecutive(candidates, look_for, chosen);
     }
     let CommonWindow { need, earliest, width, link, transfer, .. } = *look_for;
-    let starts = candidates[need - 1..].iter().map(|c| c.window.start.max(earliest));
-    let free = starts.map(|start| link.free_from(start, transfer));
-    // A window may also have to wait for the link although its members are free before.
-    let first_start = candidates[need - 1].window.start.max(earliest);
-    let ends = link.ends().filter(|&end| end > first_start);
-    let ends = ends.map(|end| link.free_from(end, transfer));
     let mut best: Option<Window> = None;
-    for start in free.chain(ends) {
+    for candidate in &candidates[need - 1..] {
+        let start = link.free_from(candidate.window.start.max(earliest), transfer);
         let window = Window::new(start, width);
         let earlier = best.is_none_or(|best| window.start < best.start);
         if earlier && members_of(candidates, look_for, window, chosen) {
             best = Some(window);
+        }
+    }
+    // A window may also have to wait for the link although its members are free before.
+    let first = candidates[need - 1].window.start.max(earliest);
+    let last = candidates.iter().map(|c| c.window.end).max().unwrap_or(first);
+    for start in link.holes(first, transfer) {
+        let window = Window::new(start, width);
+        if window.end > last || best.is_some_and(|best| window.start >= best.start) {
+            break;
+        }
+        if members_of(candidates, look_for, window, chosen) {
+            best = Some(window);
+            break;
         }
     }
     match best {

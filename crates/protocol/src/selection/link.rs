@@ -27,7 +27,8 @@ impl LinkSchedule {
     /// The first time from `start` on at which the link is free for `length`. O(n).
     pub fn free_from(&self, start: Time, length: Span) -> Time {
         let mut start = start;
-        for window in &self.taken {
+        let ahead = self.taken.partition_point(|window| window.end <= start);
+        for window in &self.taken[ahead..] {
             if window.start.saturating_since(start) >= length && window.start >= start {
                 break;
             }
@@ -47,9 +48,15 @@ impl LinkSchedule {
         );
     }
 
-    /// The ends of what is taken: with the starts of bids, the times at which a window can begin.
-    pub(super) fn ends(&self) -> impl Iterator<Item = Time> + '_ {
-        self.taken.iter().map(|window| window.end)
+    /// Where the link becomes free for at least `length`, after `time`, in order. O(m) for all.
+    pub(super) fn holes(&self, time: Time, length: Span) -> impl Iterator<Item = Time> + '_ {
+        let next = |i: usize| self.taken.get(i + 1).map_or(Time::NEVER, |next| next.start);
+        self.taken
+            .iter()
+            .enumerate()
+            .filter(move |(_, window)| window.end > time)
+            .filter(move |(i, window)| next(*i).saturating_since(window.end) >= length)
+            .map(|(_, window)| window.end)
     }
 }
 

@@ -133,6 +133,7 @@ struct Delivering {
     chunk: ChunkId,
     size: Size,
     window: Window,
+    offered_at: Time,
     accepted: bool,
 }
 
@@ -143,6 +144,11 @@ pub struct Target {
     incoming: Calendar,
     outgoing: Calendar,
     deliveries: Vec<Delivering>,
+    /// Puts whose chunk has arrived and is being written.
+    writing: Vec<RequestId>,
+    /// How long after its offer a get is accepted: the longest of late, slowly forgotten. A round
+    /// trip on a network that keeps its promises.
+    acceptance_lag: Span,
     rejected: u64,
 }
 
@@ -157,6 +163,8 @@ impl Target {
             incoming: Calendar::new(config.calendar, config.timing),
             outgoing: Calendar::new(outgoing, config.timing),
             deliveries: Vec::new(),
+            writing: Vec::new(),
+            acceptance_lag: config.timing.round_trip(),
             rejected: 0,
             config,
         }
@@ -182,6 +190,7 @@ impl Target {
         self.incoming.clear();
         self.outgoing.clear();
         self.deliveries.clear();
+        self.writing.clear();
         while self.config.disk.backlog(now) > Span::ZERO {
             self.config.disk.complete(now);
         }
@@ -212,12 +221,14 @@ impl Target {
                     (true, false) => self.acknowledge(request, AckOutcome::Damaged, effects),
                     (true, true) => {
                         self.config.disk.submit(now, size);
+                        self.writing.push(request);
                         effects.push(TargetEffect::Write { request, chunk, size });
                     }
                 }
             }
             TargetInput::Written { request, stable } => {
                 self.config.disk.complete(now);
+                self.writing.retain(|&other| other != request);
                 let outcome = if stable { AckOutcome::Stored } else { AckOutcome::DiskFailed };
                 self.acknowledge(request, outcome, effects);
             }
@@ -278,7 +289,9 @@ impl Target {
         };
         match self.incoming.offer(now, &ask) {
             Some(window) => BidAnswer::Window(window),
-            None => BidAnswer::NotNow { retry_after: size.bid },
+            None => {
+                BidAnswer::NotNow { retry_after: self.incoming.busy_for(now).max(size.bid) / 2 }
+            }
         }
     }
 
@@ -286,7 +299,9 @@ impl Target {
         match m.grants.of(self.config.position) {
             None => self.incoming.cancel(m.request, m.round),
             Some(grant) => {
-                if self.incoming.accept(m.request, m.round, grant.window).is_err() {
+                let accepted = self.incoming.accept(m.request, m.round, grant.window);
+                // A repeated acceptance may come when the chunk is here already.
+                if accepted.is_err() && !self.writing.contains(&m.request) {
                     self.acknowledge(m.request, AckOutcome::NoReservation, effects);
                 }
             }
@@ -336,19 +351,31 @@ impl Target {
         if self.deliveries.len() >= MAX_DELIVERIES {
             return OfferAnswer::NotNow { retry_after: width.bid };
         }
-        // Read only once accepted, so the read joins the end of what the disk has then.
-        let read = self.config.disk.backlog(now) + self.config.disk.service(size);
+        // The read starts when the offer is accepted, behind what the disk has then: what it has now,
+        // what will have come in by then, and the reads of offers that are accepted before.
+        let acceptance = now + self.acceptance_lag;
+        let disk = &self.config.disk;
+        let ahead = disk.service(self.incoming.promised_until(acceptance));
+        let offered: Span = self
+            .deliveries
+            .iter()
+            .filter(|delivery| !delivery.accepted)
+            .map(|delivery| disk.service(delivery.size))
+            .sum();
+        let read = disk.backlog(now) + ahead + offered + disk.service(size);
         let ask = Ask {
             request: m.request,
             round: m.round,
             payload: size,
-            not_before: m.not_before.max(now + self.config.timing.round_trip() + read),
+            not_before: m.not_before.max(acceptance + read),
             size: width,
             disk_delay: Span::ZERO,
             idle_extension: Span::ZERO,
         };
         let Some(window) = self.outgoing.offer(now, &ask) else {
-            return OfferAnswer::NotNow { retry_after: width.bid };
+            return OfferAnswer::NotNow {
+                retry_after: self.outgoing.busy_for(now).max(width.bid) / 2,
+            };
         };
         self.deliveries.push(Delivering {
             request: m.request,
@@ -356,6 +383,7 @@ impl Target {
             chunk: m.chunk,
             size,
             window,
+            offered_at: now,
             accepted: false,
         });
         OfferAnswer::Window { window, size }
@@ -383,6 +411,8 @@ impl Target {
             return;
         }
         let delivery = &mut self.deliveries[at];
+        let lag = now.saturating_since(delivery.offered_at);
+        self.acceptance_lag = lag.max(self.acceptance_lag - self.acceptance_lag / 16);
         delivery.accepted = true;
         delivery.window = grant.window;
         let Delivering { request, chunk, size, .. } = *delivery;
@@ -407,6 +437,12 @@ impl Target {
             return;
         }
         let start = window.start.max(now);
+        if start + self.config.timing.transfer(size) > window.end {
+            // Too late for the window; outside of it the link belongs to others.
+            self.outgoing.release(request);
+            self.undelivered(request, effects);
+            return;
+        }
         effects.push(TargetEffect::Transfer { request, chunk, size, start });
     }
 

@@ -330,3 +330,32 @@ fn a_later_round_of_a_get_replaces_an_accepted_one() {
     assert!(matches!(read[..], [TargetEffect::Read { .. }]), "{read:?}");
     assert_eq!(target.outgoing().reservations().len(), 1);
 }
+
+#[test]
+fn half_of_the_idle_bids_are_stretched_by_coin() {
+    let stretched = |n: u8| {
+        let mut target = target();
+        target.config.idle_extension = IdleExtension::TwoTransfersByCoin;
+        let Message::PutRequest(ask) = put_request() else { unreachable!() };
+        let message = Message::PutRequest(PutRequest { chunk: ChunkId([n; 32]), ..ask });
+        let BidAnswer::Window(window) = bid_of(&say(&mut target, 0, &message, &empty())) else {
+            panic!("no window")
+        };
+        window.width() > Span::from_ns(166_159)
+    };
+    let heads = (0..=255).filter(|&n| stretched(n)).count();
+    assert!((90..=166).contains(&heads), "{heads} of 256");
+}
+
+#[test]
+fn a_restart_forgets_what_was_promised_but_not_what_is_stored() {
+    let mut target = target();
+    let BidAnswer::Window(window) = bid_of(&say(&mut target, 0, &put_request(), &empty())) else {
+        panic!("no window")
+    };
+    say(&mut target, 10, &accept(window), &empty());
+    target.restart(Time::from_ns(20));
+    assert!(target.incoming().reservations().is_empty());
+    let shelf = Shelf([(CHUNK, SIZE)].into());
+    assert_eq!(bid_of(&say(&mut target, 30, &put_request(), &shelf)), BidAnswer::AlreadyStored);
+}

@@ -44,6 +44,8 @@ pub enum MessageFate {
     Arrives,
     Lost,
     Twice,
+    /// Once at its time, and again so many ns later.
+    TwiceAfter(u32),
     Late(u32),
 }
 
@@ -107,6 +109,14 @@ pub struct TestCluster {
     pub receiving: Vec<Vec<Window>>,
     pub messages_sent: usize,
     pub wakes: usize,
+    /// Targets that damage what they receive, until when.
+    pub damaging: Option<(std::ops::Range<u32>, Time)>,
+    /// All members that get nothing in this round die with its end.
+    pub die_after_round: Option<u8>,
+    /// Targets that were made to read, in order.
+    pub reads: Vec<u32>,
+    /// Deliveries on their way to the initiator, to see that none overlap.
+    delivering: Vec<Window>,
     fate: Fate,
     due: BTreeMap<(Time, u64), Due>,
     sequence: u64,
@@ -168,6 +178,10 @@ impl TestCluster {
             receiving: vec![Vec::new(); targets as usize],
             messages_sent: 0,
             wakes: 0,
+            damaging: None,
+            die_after_round: None,
+            reads: Vec::new(),
+            delivering: Vec::new(),
             fate,
             due: BTreeMap::new(),
             sequence: 0,
@@ -224,6 +238,10 @@ impl TestCluster {
                     counts.1 += 1;
                     fate.transfers.get(counts.1 - 1).copied().unwrap_or(true)
                 });
+                let damages = |(targets, until): &(std::ops::Range<u32>, Time)| {
+                    targets.contains(&t) && self.now < *until
+                };
+                let intact = intact && !self.damaging.as_ref().is_some_and(damages);
                 let input = TargetInput::Received { request, chunk, size: CHUNK_SIZE, intact };
                 self.tell_target(t, input);
             }
@@ -281,11 +299,13 @@ impl TestCluster {
                     self.at(done, Due::Written(t, request, chunk));
                 }
                 TargetEffect::Read { request, size, .. } => {
+                    self.reads.push(t);
                     let done = self.use_disk(t, size);
                     self.at(done, Due::Read(t, request));
                 }
                 TargetEffect::Transfer { request, size, start, .. } => {
                     let sent = start + timing().transfer(size);
+                    self.check_delivery(t, request, Window { start, end: sent });
                     self.at(sent, Due::Sent(t, request));
                     self.at(sent + timing().trip, Due::Delivered(request));
                 }
@@ -315,6 +335,14 @@ impl TestCluster {
         for effect in effects {
             match effect {
                 InitiatorEffect::Multicast { group, to, message } => {
+                    if let Message::PutAccept(accept) = &message
+                        && self.die_after_round == Some(accept.round)
+                    {
+                        let chosen = accept.grants.members();
+                        let members = self.groups.members(group).iter().enumerate();
+                        let unchosen = members.filter(|(p, _)| !chosen.contains(*p as u8));
+                        self.dead.extend(unchosen.map(|(_, t)| t.0));
+                    }
                     for position in to.iter() {
                         let TargetId(t) = self.groups.members(group)[usize::from(position)];
                         let at = self.now + timing().one_way();
@@ -358,6 +386,19 @@ impl TestCluster {
         others.push(sent);
     }
 
+    /// A get is sent in the window that both sides agreed on, and meets no other at the initiator.
+    fn check_delivery(&mut self, t: u32, request: RequestId, sent: Window) {
+        let mut agreed = self.targets[t as usize].outgoing().reservations().iter();
+        let inside = |r: &slotcast_protocol::Reservation| {
+            r.request == request && r.state == State::Accepted && r.window.contains(&sent)
+        };
+        assert!(agreed.any(inside), "t{t} sends {request} outside of its window: {sent}");
+        self.delivering.retain(|w| w.end > self.now);
+        let others = &self.delivering;
+        assert!(others.iter().all(|w| !w.overlaps(&sent)), "{sent} meets {others:?}");
+        self.delivering.push(sent);
+    }
+
     fn send(&mut self, at: Time, due: Due) {
         self.messages_sent += 1;
         let fate = self.next_fate(|fate, counts| {
@@ -371,6 +412,10 @@ impl TestCluster {
                 self.at(at, due);
                 self.at(at + Span::from_us(3), due);
             }
+            MessageFate::TwiceAfter(ns) => {
+                self.at(at, due);
+                self.at(at + Span::from_ns(u64::from(ns)), due);
+            }
             MessageFate::Late(ns) => self.at(at + Span::from_ns(u64::from(ns)), due),
         }
     }
@@ -380,12 +425,29 @@ impl TestCluster {
         self.sequence += 1;
     }
 
-    /// Reservations that are neither cancelled nor long past.
+    /// In how many failure domains chunk `n` is.
+    pub fn domains(&self, n: u64) -> usize {
+        let holders = (0..).map(TargetId).zip(&self.disks);
+        let holders = holders.filter(|(_, disk)| disk.chunks.contains_key(&chunk(n)));
+        holders.map(|(t, _)| self.groups.domain(t)).collect::<BTreeSet<u32>>().len()
+    }
+
+    /// Reservations that are neither cancelled nor past.
     pub fn live_reservations(&self) -> usize {
-        let live = |t: &Target| {
+        self.reservations(|state| state != State::Cancelled)
+    }
+
+    /// Accepted reservations that are not past. After faults tentative ones may be left by messages
+    /// that came after the end of their request; those are not kept open for long.
+    pub fn accepted_reservations(&self) -> usize {
+        self.reservations(|state| state == State::Accepted)
+    }
+
+    fn reservations(&self, counts: impl Fn(State) -> bool) -> usize {
+        let of = |t: &Target| {
             let all = t.incoming().reservations().iter().chain(t.outgoing().reservations());
-            all.filter(|r| r.state != State::Cancelled && r.window.end > self.now).count()
+            all.filter(|r| counts(r.state) && r.window.end > self.now).count()
         };
-        self.targets.iter().map(live).sum()
+        self.targets.iter().map(of).sum()
     }
 }

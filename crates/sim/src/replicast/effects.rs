@@ -176,11 +176,11 @@ impl ReplicastModel {
         agenda: &mut Agenda<Event>,
     ) {
         let Transfer { request, chunk, size, start, .. } = *self.transfers.get(slot);
-        self.recorder.received(target, start + self.timing.trip, now, size);
         if !self.targets[target as usize].up {
             self.transfers.release(slot);
             return;
         }
+        self.recorder.received(target, start + self.timing.trip, now, size);
         let intact = !self.faults.damages_transfer();
         let shelf = self.stores.shelf(target);
         let machine = &mut self.targets[target as usize].machine;
@@ -216,7 +216,7 @@ impl ReplicastModel {
                     agenda.at(sent, Event::Sent { target, transfer, incarnation });
                     let initiator = owner(request);
                     let arrival = sent + self.timing.trip;
-                    agenda.at(arrival, Event::Delivered { initiator, transfer });
+                    agenda.at(arrival, Event::Delivered { initiator, target, transfer });
                 }
             }
         }

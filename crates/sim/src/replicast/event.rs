@@ -26,7 +26,7 @@ pub(crate) enum Event {
     /// A frame that is not the last arrives at a target (frame by frame only).
     FrameReceived { target: u32, transfer: u32 },
     /// The last bit of a chunk arrives at an initiator.
-    Delivered { initiator: u32, transfer: u32 },
+    Delivered { initiator: u32, target: u32, transfer: u32 },
     /// An initiator asked to be woken.
     Wake { initiator: u32 },
     /// Open loop: a request arrives at an initiator.
@@ -51,7 +51,7 @@ impl Event {
             Event::Sent { target, transfer, .. } => (6, target, transfer),
             Event::Frame { transfer } => (7, 0, transfer),
             Event::FrameReceived { target, transfer } => (8, target, transfer),
-            Event::Delivered { initiator, transfer } => (9, initiator, transfer),
+            Event::Delivered { initiator, transfer, .. } => (9, initiator, transfer),
             Event::Wake { initiator } => (10, initiator, 0),
             Event::Arrival { initiator } => (11, initiator, 0),
             Event::Start { initiator } => (12, initiator, 0),

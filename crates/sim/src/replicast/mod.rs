@@ -10,12 +10,12 @@ mod tests;
 
 use slotcast_engine::{Agenda, Model, TimerId};
 use slotcast_protocol::{
-    ChunkId, GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput, Members, Message,
-    RequestId, Target, TargetEffect, TargetInput, Timing,
+    ChunkId, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput, Members,
+    Message, RequestId, Target, TargetEffect, TargetInput, Timing,
 };
 use slotcast_units::{Size, Time};
 
-use crate::clients::Clients;
+use crate::clients::{Client, Clients, Job};
 use crate::drive::{ClusterModel, Trace};
 use crate::faults::Faults;
 use crate::pool::Pool;
@@ -25,7 +25,7 @@ use crate::scenario::{Fidelity, Quirks};
 use event::Event;
 use store::Stores;
 
-pub(crate) use setup::{control_size_problem, new_model};
+pub(crate) use setup::{control_size_problem, new_model, timing};
 
 /// A chunk on its way, or at a disk.
 #[derive(Debug, Clone, Copy)]
@@ -35,8 +35,8 @@ struct Transfer {
     size: Size,
     /// Payload that is still to leave, frame by frame.
     left: Size,
-    /// First target of the group it goes to, and which members.
-    group: slotcast_protocol::GroupId,
+    /// To which members of which group; nobody, for a chunk at a disk or sent to an initiator.
+    group: GroupId,
     to: Members,
     start: Time,
 }
@@ -57,7 +57,7 @@ struct InitiatorHost {
     running: Vec<Running>,
     /// Until when its port is busy with a control message; payload waits for that.
     control_until: Time,
-    previous_group: Option<slotcast_protocol::GroupId>,
+    previous_group: Option<GroupId>,
     alarm: Option<TimerId>,
 }
 
@@ -151,9 +151,11 @@ impl Model for ReplicastModel {
             }
             Event::Frame { transfer } => self.frame(now, transfer, agenda),
             Event::FrameReceived { .. } => {}
-            Event::Delivered { initiator, transfer } => {
-                let request = self.transfers.get(transfer).request;
+            Event::Delivered { initiator, target, transfer } => {
+                let Transfer { request, start, size, .. } = *self.transfers.get(transfer);
                 self.transfers.release(transfer);
+                let began = start + self.timing.trip;
+                self.recorder.delivered((target, initiator), began, now, size);
                 let intact = !self.faults.damages_transfer();
                 let host = &mut self.initiators[initiator as usize];
                 let input = InitiatorInput::Delivered { request, intact };
@@ -266,22 +268,20 @@ impl ReplicastModel {
     }
 }
 
-use crate::clients::Job;
-
 /// The original's way to a chunk in another group than the previous one: another chunk, and if that
 /// fails, too, the next group.
 fn avoid_group(
     chunk: ChunkId,
-    previous: Option<slotcast_protocol::GroupId>,
+    previous: Option<GroupId>,
     groups: &GroupMap,
-    client: &mut crate::clients::Client,
+    client: &mut Client,
 ) -> ChunkId {
     let Some(previous) = previous.filter(|&p| p == groups.group_of(&chunk)) else { return chunk };
     let second = client.new_chunk();
     if groups.group_of(&second) != previous || groups.groups() == 1 {
         return second;
     }
-    let next = slotcast_protocol::GroupId((previous.0 + 1) % groups.groups());
+    let next = GroupId((previous.0 + 1) % groups.groups());
     loop {
         let chunk = client.new_chunk();
         if groups.group_of(&chunk) == next {

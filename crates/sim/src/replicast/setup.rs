@@ -20,7 +20,7 @@ use crate::scenario::{Backpressure, ProtocolKind, Scenario};
 const HORIZON: Span = Span::from_secs(10);
 
 /// Most windows that a target promises at a time.
-const CALENDAR_CAPACITY: usize = 1024;
+const CALENDAR_CAPACITY: usize = 256;
 
 /// What is wrong with the size charged for control messages, if anything: the real messages are
 /// sent in as many bytes, and cannot be larger.
@@ -65,7 +65,10 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
     };
     let ack_timeout = match scenario.replicast.ack_timeout {
         Span::ZERO => {
-            (timing.transfer(chunk) + scenario.disk.rate.time_for(chunk)) * 16 + answer_timeout
+            // As long as a target may let a full queue build up, on the slowest disk.
+            let slowest = faults.slowest_disk(scenario.disk.rate);
+            let queue = slowest.time_for(scenario.disk.queue_limit);
+            (timing.transfer(chunk) + slowest.time_for(chunk)) * 16 + queue * 2 + answer_timeout
         }
         set => set,
     };
@@ -151,7 +154,7 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         stores,
         faults,
         down,
-        recorder: Recorder::new(count),
+        recorder: Recorder::new(scenario.cluster.initiators, count),
         trace: Trace::default(),
         initiator_effects: Vec::new(),
         target_effects: Vec::new(),

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 use slotcast_engine::Streams;
-use slotcast_protocol::{ChunkId, GroupId, GroupMap, Holdings, TargetId};
+use slotcast_protocol::{ChunkId, GroupId, GroupMap, Holdings, Members, TargetId};
 use slotcast_units::Size;
 
 /// The contents of all disks. Kept only where gets can find them: a run of puts of ever new chunks
@@ -49,11 +49,17 @@ impl Stores {
             let chunk = ChunkId(name);
             let group: GroupId = groups.group_of(&chunk);
             let members = groups.members(group);
-            let first = random.below(members.len() as u64);
-            for i in 0..replicas.min(members.len()) {
-                let seat = (usize::try_from(first).expect("below a length") + i) % members.len();
-                let TargetId(target) = members[seat];
-                self.add(target, chunk, size);
+            let first =
+                usize::try_from(random.below(members.len() as u64)).expect("below a length");
+            let mut holders = Members::NONE;
+            for seat in (0..members.len()).map(|i| (first + i) % members.len()) {
+                let position = u8::try_from(seat).expect("at most 64 members");
+                let taken = groups.sharing_a_domain(group, holders);
+                if holders.len() < replicas && !taken.contains(position) {
+                    holders.insert(position);
+                    let TargetId(target) = members[seat];
+                    self.add(target, chunk, size);
+                }
             }
             self.list(chunk);
         }
@@ -80,5 +86,27 @@ impl Stores {
 
     pub(super) fn shelf(&self, target: u32) -> Shelf<'_> {
         Shelf(self.shelves.get(target as usize))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn preloaded_chunks_have_their_replicas_in_different_domains() {
+        let groups = GroupMap::new(36, 9, 4).unwrap();
+        let size = Size::from_kib(4);
+        let mut stores = Stores::new(36, true);
+        stores.preload(50, size, 3, &groups, &Streams::new(1));
+        assert_eq!(stores.catalogue().len(), 50);
+        for chunk in stores.catalogue() {
+            let holders: Vec<u32> =
+                (0..36).filter(|&t| stores.shelf(t).size_of(chunk) == Some(size)).collect();
+            let mut domains: Vec<u32> = holders.iter().map(|t| t / 4).collect();
+            domains.sort_unstable();
+            domains.dedup();
+            assert_eq!((holders.len(), domains.len()), (3, 3), "{holders:?}");
+        }
     }
 }

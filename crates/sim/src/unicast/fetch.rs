@@ -58,8 +58,9 @@ impl UnicastModel {
     }
 
     pub(super) fn fetched(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
-        let Flow { target, initiator, operation, .. } = *self.flows.get(slot);
+        let Flow { target, initiator, operation, size, .. } = *self.flows.get(slot);
         self.flows.release(slot);
+        self.recorder.devices[target as usize].sent += size;
         self.targets[target as usize].outgoing.retain(|&flow| flow != slot);
         self.initiators[initiator as usize].incoming.retain(|&flow| flow != slot);
         self.share_again(now, target, initiator, agenda);

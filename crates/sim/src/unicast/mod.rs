@@ -151,7 +151,7 @@ impl UnicastModel {
             clients: Clients::new(scenario, &streams),
             catalogue: Vec::new(),
             keep_catalogue: scenario.workload.get_share.as_ppm() > 0,
-            recorder: Recorder::new(targets),
+            recorder: Recorder::new(scenario.cluster.initiators, targets),
             trace: Trace::default(),
         };
         if model.keep_catalogue {

@@ -144,6 +144,20 @@ mod tests {
     }
 
     #[test]
+    fn random_targets_differ_from_the_previous_ones() {
+        let scenario = Scenario::default();
+        let streams = slotcast_engine::Streams::new(1);
+        let mut clients = crate::clients::Clients::new(&scenario, &streams);
+        let mut chooser = Chooser::new(&scenario);
+        let mut previous = Placement::default();
+        for _ in 0..500 {
+            let next = chooser.place(3, 3, clients.client(3));
+            assert!(next.targets().iter().all(|t| !previous.targets().contains(t)));
+            previous = next;
+        }
+    }
+
+    #[test]
     fn a_new_target_takes_its_share_and_moves_nothing_else() {
         let (before, after) = (Ring::new(20, 128, 1), Ring::new(21, 128, 1));
         let mut moved = 0;
