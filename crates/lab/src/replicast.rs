@@ -90,3 +90,14 @@ impl Measured {
         self.runs.iter().map(|run| of(&run.report)).collect()
     }
 }
+
+/// The runs of one chunk size, protocol by protocol, slow disks first.
+fn bars(chunk_kib: u64, measured: &[Measured]) -> impl Iterator<Item = (CellKey, &Measured)> {
+    let keys = PROTOCOLS.into_iter().flat_map(move |protocol| {
+        DISKS.into_iter().map(move |disk_mbps| CellKey { disk_mbps, chunk_kib, protocol })
+    });
+    keys.filter_map(|key| {
+        let point = measured.iter().find(|point| CellKey::of(&point.scenario) == key);
+        point.map(|point| (key, point))
+    })
+}

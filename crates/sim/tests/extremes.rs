@@ -6,6 +6,8 @@ use slotcast_units::{Rate, Share, Size, Span};
 const KINDS: [ProtocolKind; 3] =
     [ProtocolKind::ReplicastM, ProtocolKind::ReplicastH, ProtocolKind::UchCcp];
 
+type Change = fn(&mut Scenario);
+
 /// A small scenario with one thing changed.
 fn with(kind: ProtocolKind, change: impl Fn(&mut Scenario)) -> Result<RunReport, ScenarioError> {
     let mut scenario = Scenario { protocol: Protocol { kind }, ..Scenario::default() };
@@ -26,7 +28,7 @@ fn is_finite(report: &RunReport) -> bool {
 
 #[test]
 fn what_can_run_ends_with_finite_figures() {
-    let changes: [(&str, fn(&mut Scenario)); 16] = [
+    let changes: [(&str, Change); 16] = [
         ("one byte", |s| s.workload.chunk_size = Size::from_bytes(1)),
         ("64 MiB", |s| s.workload.chunk_size = Size::from_mib(64)),
         ("a window of 1000", |s| s.workload.window = 1000),
@@ -72,7 +74,7 @@ fn a_group_that_is_all_down_fails_and_does_not_hang() {
 
 #[test]
 fn what_makes_no_sense_names_the_setting() {
-    let changes: [(&str, fn(&mut Scenario)); 12] = [
+    let changes: [(&str, Change); 12] = [
         ("network.frame", |s| {
             s.network.frame = Size::from_bytes(64);
             s.network.link_rate = Rate::from_bps(10_000_000_000_000);

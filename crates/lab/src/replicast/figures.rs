@@ -2,8 +2,7 @@
 
 use slotcast_sim::RunReport;
 
-use super::rows::bars;
-use super::{CellKey, PROTOCOLS};
+use super::{CellKey, PROTOCOLS, bars};
 use crate::estimate::Estimate;
 use crate::evaluation::{Figure, Measured, Series};
 

@@ -1,7 +1,7 @@
 //! Rows: one published figure each, beside what was measured.
 
 use super::figures;
-use super::{CellKey, DISKS, PROTOCOLS, chunk_name, table_id};
+use super::{CellKey, DISKS, bars, chunk_name, table_id};
 use crate::evaluation::{Figures, Findings, Measured, Mode, Row};
 use crate::published::{Cell, table_5, tables_2_and_3};
 
@@ -111,20 +111,6 @@ fn cells(measured: &[Measured]) -> impl Iterator<Item = (&'static Cell, &Measure
             CellKey::of(&point.scenario).published().is_some_and(|found| std::ptr::eq(found, cell))
         });
         point.map(|point| (cell, point))
-    })
-}
-
-/// The runs of one chunk size, protocol by protocol, slow disks first.
-pub(super) fn bars(
-    chunk_kib: u64,
-    measured: &[Measured],
-) -> impl Iterator<Item = (CellKey, &Measured)> {
-    let keys = PROTOCOLS.into_iter().flat_map(move |protocol| {
-        DISKS.into_iter().map(move |disk_mbps| CellKey { disk_mbps, chunk_kib, protocol })
-    });
-    keys.filter_map(|key| {
-        let point = measured.iter().find(|point| CellKey::of(&point.scenario) == key);
-        point.map(|point| (key, point))
     })
 }
 

@@ -8,6 +8,8 @@
 //!        more replicas needed: a later round, while transfers go on
 //! ```
 
+mod choose;
+
 use alloc::vec::Vec;
 
 use slotcast_units::{Size, Span, Time};
@@ -15,14 +17,9 @@ use slotcast_units::{Size, Span, Time};
 use super::{Failure, InitiatorEffect, Progress, Step};
 use crate::group::Members;
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
-use crate::message::{
-    AckOutcome, BidAnswer, Grant, Grants, Message, PutAccept, PutRequest, ReplicaAck,
-};
-use crate::selection::{
-    Candidate, CommonWindow, Sequence, SequenceRule, earliest_common_window, earliest_sequence,
-    sort_candidates,
-};
-use crate::timing::{Delivery, WindowRule};
+use crate::message::{AckOutcome, BidAnswer, Grants, Message, PutAccept, PutRequest, ReplicaAck};
+use crate::selection::SequenceRule;
+use crate::timing::WindowRule;
 use crate::window::Window;
 
 /// How an initiator puts.
@@ -74,10 +71,6 @@ pub(super) struct Put {
     /// The last window accepted so far; at the start of the clock if there is none.
     last: Window,
 }
-
-/// So many rounds in a row may look for one window common to all replicas; the next one takes what
-/// it gets, and places the remaining replicas later.
-const PATIENCE: u8 = 2;
 
 impl Default for Put {
     fn default() -> Put {
@@ -280,157 +273,6 @@ impl Put {
         let reason = Failure::TooFewReplicas { stored };
         step.effects.push(InitiatorEffect::Failed { request: self.request, reason });
         Progress::Over
-    }
-
-    /// All answers of a round are in, or the time for them is up.
-    fn choose(&mut self, step: &mut Step<'_>) -> Progress {
-        self.answers_due = Time::NEVER;
-        let need = self.need(step);
-        if need == 0 {
-            self.cancel_round(step);
-            return self.go_on(step);
-        }
-        self.collect_candidates(step);
-        match step.config.put.window_rule.delivery {
-            Delivery::Multicast => self.choose_common_window(need, step),
-            Delivery::Unicast => self.choose_sequence(need, step),
-        }
-    }
-
-    fn collect_candidates(&mut self, step: &mut Step<'_>) {
-        let members = step.groups.members(self.group);
-        let domain = |position: u8| step.groups.domain(members[usize::from(position)]);
-        let shared = &mut *step.shared;
-        shared.taken_domains.clear();
-        shared.taken_domains.extend(self.stored.union(self.pending).iter().map(domain));
-        shared.candidates.clear();
-        shared.candidates.extend(self.windows.iter().map(|&(position, window)| Candidate {
-            position,
-            domain: domain(position),
-            window,
-        }));
-        sort_candidates(&mut shared.candidates, &self.chunk);
-    }
-
-    fn choose_common_window(&mut self, need: usize, step: &mut Step<'_>) -> Progress {
-        let rules = &step.config.put;
-        let timing = &step.config.timing;
-        let size = rules.window_rule.size_for(timing, self.size);
-        let shared = &mut *step.shared;
-        shared.egress.forget_before(step.now);
-        // A group with members missing still takes what replicas it can; and so does one that has
-        // no window common to all that are needed, if that lasts.
-        let all = need.min(shared.candidates.len());
-        let fewest = if self.rounds_without_window < PATIENCE { all } else { 1 };
-        let found = (fewest..=all).rev().find_map(|need| {
-            let look_for = CommonWindow {
-                need,
-                earliest: step.now + timing.control,
-                width: size.accepted,
-                link: &shared.egress,
-                transfer: size.transfer,
-                taken: &shared.taken_domains,
-                consecutive_only: rules.consecutive_only,
-            };
-            earliest_common_window(&shared.candidates, &look_for, &mut shared.chosen)
-        });
-        let Some(window) = found else {
-            if rules.abandon_without_window {
-                self.cancel_round(step);
-                let reason = Failure::NoCommonWindow;
-                step.effects.push(InitiatorEffect::Failed { request: self.request, reason });
-                return Progress::Over;
-            }
-            // The next round's request replaces the bids of this one. It asks for a window from the
-            // time on at which enough members are free, so that their bids start together.
-            self.rounds_without_window += 1;
-            let free = shared.candidates.get(all.saturating_sub(1)).map(|c| c.window.start);
-            self.not_before = free.unwrap_or(self.not_before);
-            return self.ask_again(step.now + self.pause(step), step);
-        };
-        self.rounds_without_window = 0;
-        let grants: Grants =
-            shared.chosen.iter().map(|c| Grant { position: c.position, window }).collect();
-        shared.egress.take(Window::new(window.start, size.transfer));
-        let to = grants.members();
-        self.accept(grants, step);
-        step.effects.push(InitiatorEffect::Transfer {
-            request: self.request,
-            chunk: self.chunk,
-            size: self.size,
-            group: self.group,
-            to,
-            start: window.start,
-        });
-        self.go_on(step)
-    }
-
-    fn choose_sequence(&mut self, need: usize, step: &mut Step<'_>) -> Progress {
-        let rules = &step.config.put;
-        let timing = step.config.timing;
-        let size = rules.window_rule.size_for(&timing, self.size);
-        let shared = &mut *step.shared;
-        shared.egress.forget_before(step.now);
-        let look_for = Sequence {
-            need,
-            earliest: (step.now + timing.control).max(self.not_before),
-            width: size.accepted,
-            link: &shared.egress,
-            transfer: size.transfer,
-            taken: &shared.taken_domains,
-            rule: rules.sequence,
-        };
-        earliest_sequence(&shared.candidates, &look_for, &mut shared.chosen);
-        let Some(first) = shared.chosen.first().map(|c| c.window) else {
-            // Bids came, but for times at which this initiator's own link is taken.
-            let starts = shared.candidates.iter().map(|c| c.window.start);
-            let free = starts.map(|start| shared.egress.free_from(start, size.transfer)).min();
-            self.not_before = free.unwrap_or(self.not_before);
-            return self.ask_again(step.now + self.pause(step), step);
-        };
-        let second = shared.chosen.get(1).map(|c| c.window);
-        let last = shared.chosen[shared.chosen.len() - 1].window;
-        let grants: Grants = shared
-            .chosen
-            .iter()
-            .map(|c| Grant { position: c.position, window: c.window })
-            .collect();
-        for chosen in &shared.chosen {
-            shared.egress.take(Window::new(chosen.window.start, size.transfer));
-        }
-        self.accept(grants, step);
-        for grant in grants.iter() {
-            let mut to = Members::NONE;
-            to.insert(grant.position);
-            step.effects.push(InitiatorEffect::Transfer {
-                request: self.request,
-                chunk: self.chunk,
-                size: self.size,
-                group: self.group,
-                to,
-                start: grant.window.start,
-            });
-        }
-        let previous_end = self.last.end;
-        self.last = last;
-        self.not_before = last.end;
-        if self.need(step) == 0 {
-            return Progress::Going;
-        }
-        // The next request must not leave while payload does: in the idle time before the first
-        // window, between the first two, or near the end of the last.
-        let reach = step.now + timing.one_way();
-        let between = second.map_or(Span::ZERO, |w| w.start.saturating_since(first.end));
-        let at = if previous_end > reach
-            && first.start.saturating_since(previous_end) > timing.control
-        {
-            previous_end
-        } else if between > timing.control {
-            first.end
-        } else {
-            last.start.max(last.end.saturating_sub(timing.control * 2))
-        };
-        self.ask_again(at, step)
     }
 
     /// How long to wait before the next round: not at all if there were bids, which may be better

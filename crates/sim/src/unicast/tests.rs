@@ -1,4 +1,5 @@
 use super::*;
+use crate::scenario::{Fidelity, ProtocolKind, Scenario};
 use crate::scenario::{Protocol, Run};
 use slotcast_engine::Simulation;
 
