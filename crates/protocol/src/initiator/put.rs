@@ -29,11 +29,11 @@ pub struct PutRules {
     pub replicas: u8,
     /// How payload travels, and with that how windows are chosen.
     pub window_rule: WindowRule,
-    /// How sequences are put together, for [`Delivery::Unicast`].
+    /// How sequences are put together, for [`crate::Delivery::Unicast`].
     pub sequence: SequenceRule,
-    /// For [`Delivery::Multicast`]: the original's incomplete search for a common window.
+    /// For [`crate::Delivery::Multicast`]: the original's incomplete search for a common window.
     pub consecutive_only: bool,
-    /// For [`Delivery::Multicast`]: give the put up when there is no common window, as the original
+    /// For [`crate::Delivery::Multicast`]: give the put up when there is no common window, as the original
     /// does, instead of asking again.
     pub abandon_without_window: bool,
 }
