@@ -65,9 +65,9 @@ fn quotes_around_a_count_are_pointed_out() {
 #[test]
 fn a_value_out_of_range_says_the_range() {
     let said = rejected("range.toml", "[cluster]\nreplicas = 0\n", &[]);
-    says(&said, &["range.toml:2:12", "cluster.replicas", "out of range", "1 to 16"]);
+    says(&said, &["range.toml:2:12", "cluster.replicas", "out of range", "1 to 8"]);
     let said = rejected("negative.toml", "[cluster]\nreplicas = -3\n", &[]);
-    says(&said, &["negative.toml:2:12", "not a whole number", "1 to 16"]);
+    says(&said, &["negative.toml:2:12", "not a whole number", "1 to 8"]);
 }
 
 #[test]

@@ -190,6 +190,22 @@ fn the_peers_variants_run() {
     }
 }
 
+/// However many senders there are, a port passes on what its rate allows.
+#[test]
+fn ports_do_not_carry_more_than_their_rate() {
+    for kind in [ProtocolKind::UchCcp, ProtocolKind::UchAimd, ProtocolKind::ReplicastM] {
+        let mut scenario = scenario(kind, Workload::default());
+        scenario.cluster.targets = 9;
+        scenario.disk.rate = slotcast_units::Rate::from_bytes_per_s(100_000 << 20);
+        scenario.disk.queue_limit = slotcast_units::Size::from_mib(64);
+        scenario.run.fidelity = Fidelity::Frame;
+        scenario.run.length = Span::from_ms(100);
+        let report = run(&scenario, 1).unwrap();
+        let utilization = report.link_utilization;
+        assert!((0.3..1.0).contains(&utilization), "{kind:?}: {utilization}");
+    }
+}
+
 #[test]
 fn aimd_has_no_flow_fidelity() {
     let scenario = scenario(ProtocolKind::UchAimd, Workload::default());

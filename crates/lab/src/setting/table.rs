@@ -90,7 +90,7 @@ pub fn all() -> &'static [Setting] {
 static ALL: &[Setting] = &[
     setting!(cluster.initiators, count(1, 1_000_000), PAPER, "Number of initiators."),
     setting!(cluster.targets, count(1, 1_000_000), PAPER, "Number of targets, one disk each."),
-    setting!(cluster.replicas, count(1, 16), PAPER, "Replicas of each chunk."),
+    setting!(cluster.replicas, count(1, 8), PAPER, "Replicas of each chunk."),
     setting!(
         cluster.targets_per_domain,
         count(1, 1_000),
@@ -175,7 +175,7 @@ static ALL: &[Setting] = &[
     ),
     setting!(
         replicast.max_rounds,
-        count(1, 1_000_000),
+        count(1, 255),
         OURS,
         "Rounds of asking before a put or get is given up."
     ),
@@ -276,7 +276,7 @@ static ALL: &[Setting] = &[
     ),
     setting!(
         workload.chunk_size,
-        size(Size::from_bytes(1), Size::from_mib(1024)),
+        size(Size::from_bytes(1), Size::from_mib(64)),
         PAPER,
         "Size of every chunk."
     ),

@@ -187,6 +187,7 @@ impl Get {
                 if self.without == everybody {
                     step.effects.push(InitiatorEffect::Failed {
                         request: self.request,
+                        rounds: self.rounds,
                         reason: Failure::NotFound,
                     });
                     return Progress::Over;
@@ -221,7 +222,11 @@ impl Get {
                 self.end_round(None, step);
             }
             let reason = Failure::Undelivered;
-            step.effects.push(InitiatorEffect::Failed { request: self.request, reason });
+            step.effects.push(InitiatorEffect::Failed {
+                request: self.request,
+                rounds: self.rounds,
+                reason,
+            });
             return Progress::Over;
         }
         if at <= step.now {

@@ -128,6 +128,8 @@ pub enum InitiatorEffect {
     Failed {
         /// Which.
         request: RequestId,
+        /// Rounds of asking that it took.
+        rounds: u8,
         /// Why.
         reason: Failure,
     },

@@ -271,7 +271,11 @@ impl Put {
         #[expect(clippy::cast_possible_truncation, reason = "at most 64 members")]
         let stored = self.stored.len() as u8;
         let reason = Failure::TooFewReplicas { stored };
-        step.effects.push(InitiatorEffect::Failed { request: self.request, reason });
+        step.effects.push(InitiatorEffect::Failed {
+            request: self.request,
+            rounds: self.rounds,
+            reason,
+        });
         Progress::Over
     }
 

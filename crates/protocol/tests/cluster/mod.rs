@@ -366,7 +366,7 @@ impl TestCluster {
                 InitiatorEffect::GetDone { request, rounds } => {
                     self.end(request, Ended::Got { rounds });
                 }
-                InitiatorEffect::Failed { request, reason } => {
+                InitiatorEffect::Failed { request, reason, .. } => {
                     self.end(request, Ended::Failed(reason));
                 }
                 InitiatorEffect::WakeAt(at) => self.at(at.max(self.now), Due::Wake),

@@ -31,8 +31,8 @@ impl ReplicastModel {
                 InitiatorEffect::GetDone { request, rounds } => {
                     self.end(now, initiator, request, rounds, None);
                 }
-                InitiatorEffect::Failed { request, reason } => {
-                    self.end(now, initiator, request, 1, Some(reason));
+                InitiatorEffect::Failed { request, rounds, reason } => {
+                    self.end(now, initiator, request, rounds, Some(reason));
                 }
                 InitiatorEffect::WakeAt(time) => {
                     let wake = agenda.timer_at(time.max(now), Event::Wake { initiator });

@@ -131,7 +131,10 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
     };
     let initiators = (0..scenario.cluster.initiators).map(initiator).collect();
 
-    let mut stores = Stores::new(count, scenario.workload.get_share > Share::ZERO);
+    // Without gets and faults nobody ever asks for a chunk again.
+    let asked_again =
+        scenario.workload.get_share > Share::ZERO || scenario.faults != Default::default();
+    let mut stores = Stores::new(count, asked_again);
     if scenario.workload.get_share > Share::ZERO {
         let replicas = scenario.cluster.replicas as usize;
         let preloaded = scenario.workload.preloaded_chunks;

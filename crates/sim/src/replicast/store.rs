@@ -6,8 +6,8 @@ use slotcast_engine::Streams;
 use slotcast_protocol::{ChunkId, GroupId, GroupMap, Holdings, Members, TargetId};
 use slotcast_units::Size;
 
-/// The contents of all disks. Kept only where gets can find them: a run of puts of ever new chunks
-/// needs none of it.
+/// The contents of all disks. Kept only if somebody may ask for a chunk that is there: a run of puts
+/// of ever new chunks, without faults, needs none of it.
 #[derive(Debug)]
 pub(super) struct Stores {
     kept: bool,

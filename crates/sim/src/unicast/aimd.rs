@@ -4,6 +4,9 @@
 //! out without complaint, and halves it on a *ding*. A target looks at what arrived at most once in
 //! a frame time and three trips: with a full disk queue it dings every sender that it saw, and
 //! otherwise, if two or more frames came closer to each other than one frame time, one of them.
+//!
+//! Unlike UCH-CCP's senders, these can offer a port more than it carries: what does not fit waits in
+//! the switch, which loses nothing.
 
 use slotcast_engine::Agenda;
 use slotcast_units::{Rate, Size, Time};
@@ -27,7 +30,7 @@ pub(super) struct Congestion {
 /// The rate of `flow` grows with what it sent.
 pub(super) fn frame_sent(flow: &mut Flow, bits: u64, rules: &Rules) {
     flow.unpunished_bits += bits;
-    let step_bits = rules.frame.as_bits() + rules.control_bits;
+    let step_bits = rules.burst_bits;
     if flow.unpunished_bits >= step_bits {
         flow.unpunished_bits -= step_bits;
         let faster = Rate::from_bps(flow.rate().as_bps() + rules.aimd_step.as_bps());

@@ -62,7 +62,20 @@ struct TargetPort {
     /// Gets that leave here.
     outgoing: Vec<u32>,
     disk_rate: Rate,
+    /// UCH-AIMD: until when the switch sends what it has for this target.
+    busy_until: Time,
     congestion: Congestion,
+}
+
+impl TargetPort {
+    /// A frame that leaves its sender at `now` joins the switch's queue for this target, which holds
+    /// any number of frames and sends them at the rate of the link.
+    fn queue_frame(&mut self, now: Time, rate: Rate, bits: u64, rules: &Rules) {
+        let complete = now + rate.time_for_bits(bits) + rules.trip;
+        let sent_in = rules.usable.time_for_bits(bits);
+        let undisturbed = complete.saturating_sub(sent_in);
+        self.busy_until = self.busy_until.max(undisturbed) + sent_in;
+    }
 }
 
 /// What the settings say, in the form that handlers need.
@@ -77,6 +90,8 @@ struct Rules {
     aimd_step: Rate,
     control: Span,
     control_bits: u64,
+    /// What a port passes on at once: one frame and one control message.
+    burst_bits: u64,
     trip: Span,
     frame: Size,
     queue_limit: u64,
@@ -271,6 +286,9 @@ impl UnicastModel {
             }
             self.targets[flow.target as usize].ingress.take(now, bits);
         }
+        if self.rules.aimd && is_put {
+            self.targets[flow.target as usize].queue_frame(now, flow.rate(), bits, &self.rules);
+        }
         if flow.next_is_last() {
             return self.last_frame(now, slot, agenda);
         }
@@ -290,8 +308,12 @@ impl UnicastModel {
     fn last_frame(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
         let flow = self.flows.get_mut(slot);
         let end = flow.send_last(now);
-        agenda.at(end + self.rules.trip, Event::Received { flow: slot });
-        let Flow { operation, initiator, direction, .. } = *flow;
+        let Flow { operation, initiator, target, direction, .. } = *flow;
+        let mut arrival = end + self.rules.trip;
+        if self.rules.aimd && direction == Direction::Put {
+            arrival = arrival.max(self.targets[target as usize].busy_until);
+        }
+        agenda.at(arrival, Event::Received { flow: slot });
         if direction == Direction::Get {
             return;
         }

@@ -1,6 +1,7 @@
 //! From a scenario to a unicast cluster that is ready to start.
 
 use slotcast_engine::Streams;
+use slotcast_units::Time;
 
 use super::aimd::Congestion;
 use super::bucket::Bucket;
@@ -32,6 +33,7 @@ impl UnicastModel {
             flows: Vec::new(),
             outgoing: Vec::new(),
             disk_rate: faults.disk_rate(t, targets, scenario.disk.rate),
+            busy_until: Time::ZERO,
             congestion: Congestion::default(),
         };
         let initiator =
@@ -48,6 +50,7 @@ impl UnicastModel {
             aimd_step: scenario.unicast.aimd_step.min(usable),
             control: usable.time_for(control),
             control_bits: control.as_bits(),
+            burst_bits: burst,
             trip: scenario.network.trip,
             frame,
             queue_limit: (scenario.disk.queue_limit / chunk).max(2),

@@ -73,7 +73,11 @@ impl Put {
             if rules.abandon_without_window {
                 self.cancel_round(step);
                 let reason = Failure::NoCommonWindow;
-                step.effects.push(InitiatorEffect::Failed { request: self.request, reason });
+                step.effects.push(InitiatorEffect::Failed {
+                    request: self.request,
+                    rounds: self.rounds,
+                    reason,
+                });
                 return Progress::Over;
             }
             // The next round's request replaces the bids of this one. It asks for a window from the
