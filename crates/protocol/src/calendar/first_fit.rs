@@ -2,7 +2,7 @@
 
 use slotcast_units::Time;
 
-use super::{Ask, Calendar, Reservation, State};
+use super::{Ask, Calendar, Reservation};
 use crate::window::Window;
 
 impl Calendar {
@@ -21,17 +21,7 @@ impl Calendar {
         if idle && ask.disk_delay < ask.size.transfer {
             window.end += ask.idle_extension;
         }
-        self.slots.insert(
-            at,
-            Reservation {
-                request: ask.request,
-                round: ask.round,
-                state: State::Tentative,
-                window,
-                payload: ask.payload,
-                bid_at: now,
-            },
-        );
+        self.slots.insert(at, Reservation::tentative(now, ask, window));
         window
     }
 }

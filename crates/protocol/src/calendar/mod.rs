@@ -74,6 +74,19 @@ pub struct Reservation {
     pub bid_at: Time,
 }
 
+impl Reservation {
+    fn tentative(now: Time, ask: &Ask, window: Window) -> Reservation {
+        Reservation {
+            request: ask.request,
+            round: ask.round,
+            state: State::Tentative,
+            window,
+            payload: ask.payload,
+            bid_at: now,
+        }
+    }
+}
+
 /// A request for a window.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ask {

@@ -26,14 +26,7 @@ impl Calendar {
         if idle && ask.disk_delay < ask.size.transfer {
             window.end += ask.idle_extension;
         }
-        self.slots.push(Reservation {
-            request: ask.request,
-            round: ask.round,
-            state: State::Tentative,
-            window,
-            payload: ask.payload,
-            bid_at: now,
-        });
+        self.slots.push(Reservation::tentative(now, ask, window));
         window
     }
 
@@ -44,11 +37,7 @@ impl Calendar {
         if window.end.saturating_since(window.start.max(earliest)) < ask.size.bid {
             return None;
         }
-        slot.request = ask.request;
-        slot.round = ask.round;
-        slot.state = State::Tentative;
-        slot.payload = ask.payload;
-        slot.bid_at = now;
+        *slot = Reservation::tentative(now, ask, window);
         Some(window)
     }
 
