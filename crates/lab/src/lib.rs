@@ -14,6 +14,7 @@
 )]
 
 mod catalogue;
+mod choosy;
 mod configuration;
 mod estimate;
 mod evaluation;

@@ -51,7 +51,8 @@ pub use calendar::{Calendar, CalendarRules, NoReservation, OfferRule, Reservatio
 pub use group::{GroupMap, LayoutError, Members};
 pub use ids::{ChunkId, GroupId, InitiatorId, RequestId, TargetId};
 pub use initiator::{
-    Failure, GetRules, Initiator, InitiatorConfig, InitiatorEffect, InitiatorInput, PutRules,
+    Choosy, Failure, GetRules, Initiator, InitiatorConfig, InitiatorEffect, InitiatorInput,
+    PutRules,
 };
 pub use message::{
     AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Grant, Grants, MAX_REPLICAS, Message, Offer,

@@ -150,6 +150,34 @@ fn a_full_group_is_asked_again_when_it_said() {
     assert!(cluster.last_end > soonest && cluster.last_end < soonest + Span::from_ms(1));
 }
 
+/// A choosy initiator refuses a long wait twice, each time ready to wait twice as long, and then
+/// takes what there is.
+#[test]
+fn a_choosy_initiator_asks_again() {
+    for delivery in BOTH {
+        let patience = Span::from_us(20);
+        let mut cluster =
+            TestCluster::new(delivery, 9, 1, Fate::default()).choosy(delivery, patience);
+        let request = cluster.put(1);
+        let far = |round: u8| {
+            move |position: u8| {
+                let window = Window::new(Time::from_ns(150_000), Span::from_us(400));
+                let answer = BidAnswer::Window(window);
+                Message::Bid(Bid { request, round, position, answer })
+            }
+        };
+        let sent = cluster.messages_sent;
+        (0..9).map(far(0)).for_each(|bid| cluster.hear(bid));
+        assert!(cluster.receiving.iter().all(Vec::is_empty), "a wait of 150 us is refused");
+        assert_eq!(cluster.messages_sent - sent, 9, "and all bids are cancelled");
+        // A quarter of the doubled patience later it asks again; the targets are free at once.
+        cluster.run();
+        assert!(matches!(cluster.ended[0], (_, Ended::Put { rounds: 2.. })), "{:?}", cluster.ended);
+        assert_eq!(cluster.replicas(1), 3);
+        assert_eq!(cluster.live_reservations(), 0);
+    }
+}
+
 /// Answers of an earlier round are no answers.
 #[test]
 fn stale_bids_are_ignored() {
@@ -249,10 +277,14 @@ proptest! {
         multicast: bool,
         puts in 1u64..6,
         three_machines: bool,
+        choosy: bool,
     ) {
         let delivery = if multicast { Delivery::Multicast } else { Delivery::Unicast };
         let domain = if three_machines { 3 } else { 1 };
         let mut cluster = TestCluster::new(delivery, 9, domain, fate);
+        if choosy {
+            cluster = cluster.choosy(delivery, Span::from_us(20));
+        }
         for n in 0..puts {
             cluster.put(n);
         }

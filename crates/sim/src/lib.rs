@@ -19,8 +19,9 @@ pub use check::{ScenarioError, check};
 pub use observe::{Observer, Place, TraceLine, Unobserved};
 pub use report::{Completion, Counts, Latency, Operation, RunReport};
 pub use scenario::{
-    Backpressure, Cluster, Disk, Faults, Fidelity, Grant, Load, Network, Protocol, ProtocolKind,
-    Quirks, Replicast, Run, Scenario, TargetChoice, Unicast, Workload,
+    Backpressure, Cluster, Disk, Faults, Fidelity, Grant, IdleExtension, Load, Network, Protocol,
+    ProtocolKind, Quirks, Replicast, Run, Scenario, SequenceChoice, TargetChoice, Unicast,
+    Workload,
 };
 
 /// Runs `scenario` with `seed`.

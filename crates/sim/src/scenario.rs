@@ -121,8 +121,30 @@ pub enum Backpressure {
     /// As soon as the disk has room for one more chunk, accepted ones that are to come counted.
     #[default]
     KeepRoom,
+    /// So that the chunk arrives when the disk has room for it (the original's rule after the paper).
+    ArriveIntoRoom,
     /// Not before a full queue has drained (the original's rule at the time of the paper).
     DrainFirst,
+}
+
+/// How Replicast-H puts a sequence of windows together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SequenceChoice {
+    /// As in the paper's runs.
+    #[default]
+    Paper,
+    /// As in the original after the paper: the next replicas are asked for one window ahead.
+    Revised,
+}
+
+/// By how much an idle target stretches its bids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IdleExtension {
+    /// By two transfers.
+    #[default]
+    TwoTransfers,
+    /// By two trips.
+    TwoTrips,
 }
 
 /// Parameters of Replicast.
@@ -139,6 +161,14 @@ pub struct Replicast {
     pub bid_gap: Span,
     /// How a backlog on the disk delays windows.
     pub backpressure: Backpressure,
+    /// By how much an idle target stretches its bids.
+    pub idle_extension: IdleExtension,
+    /// How Replicast-H puts a sequence of windows together.
+    pub sequence: SequenceChoice,
+    /// Whether initiators ask again when the best bid makes them wait too long.
+    pub choosy: bool,
+    /// The wait that a choosy initiator is ready for at first; zero takes three control round trips.
+    pub choosy_start: Span,
     /// How long an initiator waits for missing answers; zero takes 32 control round trips, and twice
     /// the longest delay of a message.
     pub answer_timeout: Span,
@@ -157,6 +187,10 @@ impl Default for Replicast {
             bid_multiplier: Share::ZERO,
             bid_gap: Span::ZERO,
             backpressure: Backpressure::default(),
+            idle_extension: IdleExtension::default(),
+            sequence: SequenceChoice::default(),
+            choosy: false,
+            choosy_start: Span::ZERO,
             answer_timeout: Span::ZERO,
             ack_timeout: Span::ZERO,
             max_rounds: 32,

@@ -159,6 +159,22 @@ fn control_messages_get_between_frames() {
     assert_ne!(of(Fidelity::Frame, 4), of(Fidelity::Flow, 4));
 }
 
+/// From a standing start, when all ask at once, renegotiation pays.
+#[test]
+fn choosy_initiators_are_faster_from_a_standing_start() {
+    use slotcast_sim::SequenceChoice;
+    let of = |choosy| {
+        let mut scenario = scenario(ProtocolKind::ReplicastH, Workload::default());
+        scenario.replicast.choosy = choosy;
+        scenario.replicast.sequence = SequenceChoice::Revised;
+        scenario.disk.rate = slotcast_units::Rate::from_bytes_per_s(1000 << 20);
+        scenario.run.length = Span::from_ms(10);
+        scenario.run.warmup = Span::ZERO;
+        run(&scenario, 1).unwrap().latency.mean
+    };
+    assert!(of(true) < 0.97 * of(false), "{} against {}", of(true), of(false));
+}
+
 #[test]
 fn the_peers_variants_run() {
     for (unicast, kind, fidelity) in [

@@ -1,6 +1,8 @@
 //! How the types of a [`slotcast_sim::Scenario`]'s fields become [`Value`]s and back.
 
-use slotcast_sim::{Backpressure, Fidelity, Grant, Load, ProtocolKind, TargetChoice};
+use slotcast_sim::{
+    Backpressure, Fidelity, Grant, IdleExtension, Load, ProtocolKind, SequenceChoice, TargetChoice,
+};
 use slotcast_units::{Rate, Share, Size, Span};
 
 use super::kind::{Value, Word};
@@ -84,7 +86,16 @@ choice!(ProtocolKind {
 });
 choice!(Backpressure {
     KeepRoom = "keep-room", "as soon as the disk has room for one more chunk, those on their way counted";
+    ArriveIntoRoom = "arrive-into-room", "so that the chunk arrives when there is room, as in the original after the paper";
     DrainFirst = "drain-first", "not before a full queue has drained, as in the original simulator";
+});
+choice!(IdleExtension {
+    TwoTransfers = "two-transfers", "by the time of two transfers";
+    TwoTrips = "two-trips", "by two trips through the core, as in the original after the paper";
+});
+choice!(SequenceChoice {
+    Paper = "paper", "more replicas are asked for near the end of the last window";
+    Revised = "revised", "more replicas are asked for when the last window starts, as in the original after the paper";
 });
 choice!(TargetChoice {
     Random = "random", "distinct targets at random, none of them used for the previous chunk";

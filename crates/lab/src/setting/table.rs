@@ -1,6 +1,8 @@
 //! The table itself. One line of doc, the unit with its range, and where the default comes from.
 
-use slotcast_sim::{Backpressure, Fidelity, Grant, Load, ProtocolKind, TargetChoice};
+use slotcast_sim::{
+    Backpressure, Fidelity, Grant, IdleExtension, Load, ProtocolKind, SequenceChoice, TargetChoice,
+};
 use slotcast_units::{Rate, Share, Size, Span};
 
 use super::Setting;
@@ -34,6 +36,7 @@ const SECTIONS: &[(&str, &str)] = &[
 const PAPER: &str = "Replicast paper IV";
 const SURGE: &str = "SURGE d92018f";
 const OURS: &str = "our choice";
+const CHOOSY: &str = "Choosy Initiator, storagetarget.com";
 
 const fn count(min: u64, max: u64) -> Kind {
     Kind::Count(Range { min, max })
@@ -160,6 +163,30 @@ static ALL: &[Setting] = &[
         choice::<Backpressure>(),
         OURS,
         "How a backlog on the disk delays the windows that a target offers."
+    ),
+    setting!(
+        replicast.idle_extension,
+        choice::<IdleExtension>(),
+        SURGE,
+        "By how much an idle target stretches its bids."
+    ),
+    setting!(
+        replicast.sequence,
+        choice::<SequenceChoice>(),
+        SURGE,
+        "How Replicast-H puts a sequence of windows together."
+    ),
+    setting!(
+        replicast.choosy,
+        Kind::Switch,
+        CHOOSY,
+        "Whether initiators ask again when the best bid makes them wait too long."
+    ),
+    setting!(
+        replicast.choosy_start,
+        span(NO_TIME, HOUR),
+        CHOOSY,
+        "The wait that a choosy initiator is ready for at first; 0 is three control round trips. In SURGE it is 6us by mistake."
     ),
     setting!(
         replicast.answer_timeout,

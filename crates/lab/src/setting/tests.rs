@@ -44,6 +44,10 @@ fn every_field_of_a_scenario_is_a_setting() {
             bid_multiplier,
             bid_gap,
             backpressure,
+            idle_extension,
+            sequence,
+            choosy,
+            choosy_start,
             answer_timeout,
             ack_timeout,
             max_rounds

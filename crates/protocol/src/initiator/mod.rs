@@ -1,6 +1,7 @@
 //! The initiator: asks a negotiating group, chooses among the answers, and sees to it that enough
 //! replicas are stored, or that a chunk is fetched.
 
+mod choosy;
 mod get;
 mod put;
 
@@ -8,9 +9,11 @@ use alloc::vec::Vec;
 
 use slotcast_units::{Size, Span, Time};
 
+pub use choosy::Choosy;
 pub use get::GetRules;
 pub use put::PutRules;
 
+use choosy::Patience;
 use get::Get;
 use put::Put;
 
@@ -144,6 +147,8 @@ struct Shared {
     egress: LinkSchedule,
     /// The same for the incoming link.
     ingress: LinkSchedule,
+    /// Of a choosy initiator.
+    patience: Option<Patience>,
     candidates: Vec<Candidate>,
     chosen: Chosen,
     taken_domains: Vec<u32>,
@@ -187,12 +192,13 @@ impl Initiator {
             (1..=crate::message::MAX_REPLICAS).contains(&usize::from(config.put.replicas)),
             "between one and eight replicas"
         );
+        let shared = Shared { patience: config.put.choosy.map(Patience::new), ..Shared::default() };
         Initiator {
             config,
             puts: Vec::new(),
             gets: Vec::new(),
             spare: Vec::new(),
-            shared: Shared::default(),
+            shared,
             next_serial: 0,
             alarm: Time::NEVER,
             rejected: 0,
@@ -223,6 +229,9 @@ impl Initiator {
     ) -> RequestId {
         assert!(size > Size::ZERO, "an empty chunk is never sent");
         let request = self.next_request();
+        if let Some(patience) = &mut self.shared.patience {
+            patience.next_put();
+        }
         let mut put = self.spare.pop().unwrap_or_default();
         put.start(request, chunk, size, groups.group_of(&chunk));
         let mut step =

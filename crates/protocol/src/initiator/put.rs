@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 
 use slotcast_units::{Size, Span, Time};
 
-use super::{Failure, InitiatorEffect, Progress, Step};
+use super::{Choosy, Failure, InitiatorEffect, Progress, Step};
 use crate::group::Members;
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
 use crate::message::{AckOutcome, BidAnswer, Grants, Message, PutAccept, PutRequest, ReplicaAck};
@@ -36,6 +36,8 @@ pub struct PutRules {
     /// For [`crate::Delivery::Multicast`]: give the put up when there is no common window, as the original
     /// does, instead of asking again.
     pub abandon_without_window: bool,
+    /// Whether a long wait for the best bid is taken as it comes, or asked about again.
+    pub choosy: Option<Choosy>,
 }
 
 /// A put under way.

@@ -6,6 +6,16 @@ use super::{Candidate, Chosen, LinkSchedule, domain_is_free};
 use crate::timing::Timing;
 use crate::window::Window;
 
+/// When an initiator that has fewer windows than replicas asks for more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AskNext {
+    /// In idle time of its link, or near the end of its last window.
+    #[default]
+    AtEnd,
+    /// When its last window starts, while payload is on its way.
+    AtStart,
+}
+
 /// How a sequence is put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SequenceRule {
@@ -14,6 +24,12 @@ pub struct SequenceRule {
     /// With no second window in reach, a target is preferred that bids a wider window (it is idle)
     /// and starts less than this after the earliest.
     pub idle_within: Span,
+    /// How much wider its window must be.
+    pub idle_wider_by: Span,
+    /// How many bids after the earliest are looked at for that.
+    pub idle_candidates: usize,
+    /// When the next replicas are asked for.
+    pub ask_next: AskNext,
     /// Leave the preferred idle target's window as wide as it was bid. The original does so; it
     /// blocks the target, and the initiator's next request, for about three transfers.
     pub keep_idle_window: bool,
@@ -25,7 +41,25 @@ impl SequenceRule {
         SequenceRule {
             longest_gap: (timing.control * 3).max(timing.frame_time()),
             idle_within: timing.frame_time(),
+            idle_wider_by: timing.frame_time(),
+            idle_candidates: 2,
+            ask_next: AskNext::AtEnd,
             keep_idle_window,
+        }
+    }
+
+    /// The rule of the original after the paper (SURGE 7c08ff4, March 2016), which the "Choosy
+    /// Initiator" text builds on: shorter gaps, every idle target in reach is preferred, and the
+    /// next replicas are asked for one window ahead.
+    pub fn revised(timing: &Timing) -> SequenceRule {
+        let longest_gap = timing.one_way();
+        SequenceRule {
+            longest_gap,
+            idle_within: longest_gap * 2,
+            idle_wider_by: Span::ZERO,
+            idle_candidates: usize::MAX,
+            ask_next: AskNext::AtStart,
+            keep_idle_window: false,
         }
     }
 }
@@ -89,9 +123,9 @@ pub fn earliest_sequence(candidates: &[Candidate], look_for: &Sequence<'_>, chos
     }
 
     if chosen.len() == 1 && need > 1 {
-        let idle = eligible.take(2).find(|(_, bid)| {
+        let idle = eligible.take(rule.idle_candidates).find(|(_, bid)| {
             bid.start.saturating_since(bid_of_first.start) < rule.idle_within
-                && bid.width() > bid_of_first.width() + rule.idle_within
+                && bid.width() > bid_of_first.width() + rule.idle_wider_by
         });
         if let Some((idle, bid)) = idle {
             chosen[0] = pick(idle, if rule.keep_idle_window { bid } else { trim(bid) });
@@ -125,6 +159,9 @@ mod tests {
             rule: SequenceRule {
                 longest_gap: Span::from_ns(5),
                 idle_within: Span::from_ns(5),
+                idle_wider_by: Span::from_ns(5),
+                idle_candidates: 2,
+                ask_next: AskNext::AtEnd,
                 keep_idle_window: false,
             },
         }

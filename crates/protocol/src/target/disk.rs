@@ -9,6 +9,9 @@ pub enum Backpressure {
     /// been accepted and is still to come.
     #[default]
     KeepRoom,
+    /// The payload may start so that it arrives when the queue has room for one more chunk; what is
+    /// still to come is not counted. The original's rule after the paper (SURGE 7c08ff4).
+    ArriveIntoRoom,
     /// A full queue must have drained down to one transfer, one beyond full altogether. The
     /// original's rule at the time of the paper (SURGE d92018f).
     DrainFirst,
@@ -69,6 +72,9 @@ impl DiskForecast {
             Backpressure::KeepRoom => {
                 (backlog + self.service(promised)).saturating_sub(service * (limit - 1))
             }
+            Backpressure::ArriveIntoRoom => {
+                backlog.saturating_sub(service * (limit - 1)).saturating_sub(transfer)
+            }
             Backpressure::DrainFirst => {
                 let depth = (backlog + service / 2) / service;
                 if depth < limit || backlog <= transfer {
@@ -118,6 +124,14 @@ mod tests {
             SERVICE * 2,
             "one more is promised"
         );
+    }
+
+    #[test]
+    fn windows_meet_the_room() {
+        let mut disk = forecast(Backpressure::ArriveIntoRoom);
+        disk.submit(Time::ZERO, CHUNK);
+        disk.submit(Time::ZERO, CHUNK);
+        assert_eq!(disk.delay(Time::ZERO, CHUNK, TRANSFER, CHUNK), SERVICE - TRANSFER);
     }
 
     #[test]

@@ -6,14 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use slotcast_protocol::{
-    Backpressure, CalendarRules, ChunkId, Delivery, DiskForecast, Failure, GetRules, GroupMap,
-    Holdings, IdleExtension, Initiator, InitiatorConfig, InitiatorEffect, InitiatorId,
+    Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, Failure, GetRules,
+    GroupMap, Holdings, IdleExtension, Initiator, InitiatorConfig, InitiatorEffect, InitiatorId,
     InitiatorInput, Message, OfferRule, PutRules, RequestId, State, Target, TargetConfig,
     TargetEffect, TargetId, TargetInput, Timing, Window, WindowRule, selection::SequenceRule,
 };
 use slotcast_units::{Rate, Size, Span, Time};
 
 pub const CHUNK_SIZE: Size = Size::from_kib(128);
+const ACK_TIMEOUT: Span = Span::from_ms(10);
 
 pub fn timing() -> Timing {
     Timing {
@@ -123,11 +124,33 @@ pub struct TestCluster {
     counts: (usize, usize, usize),
 }
 
+/// An initiator of the test cluster.
+fn initiator(delivery: Delivery, choosy: Option<Choosy>) -> Initiator {
+    let window_rule = WindowRule::published(delivery);
+    Initiator::new(InitiatorConfig {
+        id: InitiatorId(0),
+        timing: timing(),
+        put: PutRules {
+            replicas: 3,
+            window_rule,
+            sequence: SequenceRule::published(&timing(), false),
+            consecutive_only: false,
+            abandon_without_window: false,
+            choosy,
+        },
+        get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
+        answer_timeout: Span::from_us(200),
+        ack_timeout: ACK_TIMEOUT,
+        max_rounds: 40,
+        horizon: Span::from_secs(10),
+    })
+}
+
 impl TestCluster {
     pub fn new(delivery: Delivery, targets: u32, domain: u32, fate: Fate) -> TestCluster {
         let groups = GroupMap::new(targets, 9.min(targets), domain).unwrap();
         let window_rule = WindowRule::published(delivery);
-        let ack_timeout = Span::from_ms(10);
+        let ack_timeout = ACK_TIMEOUT;
         let target = |t: u32| {
             let (group, position) = groups.seat(TargetId(t));
             Target::new(TargetConfig {
@@ -151,22 +174,7 @@ impl TestCluster {
                 ),
             })
         };
-        let initiator = Initiator::new(InitiatorConfig {
-            id: InitiatorId(0),
-            timing: timing(),
-            put: PutRules {
-                replicas: 3,
-                window_rule,
-                sequence: SequenceRule::published(&timing(), false),
-                consecutive_only: false,
-                abandon_without_window: false,
-            },
-            get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
-            answer_timeout: Span::from_us(200),
-            ack_timeout,
-            max_rounds: 40,
-            horizon: Span::from_secs(10),
-        });
+        let initiator = initiator(delivery, None);
         TestCluster {
             now: Time::ZERO,
             initiator,
@@ -188,6 +196,12 @@ impl TestCluster {
             counts: (0, 0, 0),
             groups,
         }
+    }
+
+    /// Makes the initiator choosy.
+    pub fn choosy(mut self, delivery: Delivery, first_patience: Span) -> TestCluster {
+        self.initiator = initiator(delivery, Some(Choosy { first_patience }));
+        self
     }
 
     pub fn put(&mut self, n: u64) -> RequestId {

@@ -101,6 +101,7 @@ impl Stage {
                 sequence: SequenceRule::published(&timing, true),
                 consecutive_only: false,
                 abandon_without_window: false,
+                choosy: None,
             },
             get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
             answer_timeout: Span::from_ms(1),

@@ -2,8 +2,8 @@
 
 use slotcast_engine::Streams;
 use slotcast_protocol::{
-    Backpressure as DiskBackpressure, CalendarRules, Delivery, DiskForecast, GetRules, GroupMap,
-    IdleExtension, Initiator, InitiatorConfig, InitiatorId, OfferRule, PutRules, Target,
+    Backpressure as DiskBackpressure, CalendarRules, Choosy, Delivery, DiskForecast, GetRules,
+    GroupMap, IdleExtension, Initiator, InitiatorConfig, InitiatorId, OfferRule, PutRules, Target,
     TargetConfig, TargetId, Timing, WindowRule, selection::SequenceRule,
 };
 use slotcast_units::{Share, Size, Span, Time};
@@ -14,7 +14,9 @@ use crate::drive::Trace;
 use crate::faults::Faults;
 use crate::pool::Pool;
 use crate::recorder::Recorder;
-use crate::scenario::{Backpressure, ProtocolKind, Scenario};
+use crate::scenario::{
+    Backpressure, IdleExtension as IdleChoice, ProtocolKind, Scenario, SequenceChoice,
+};
 
 /// How far ahead windows are asked for and believed.
 const HORIZON: Span = Span::from_secs(10);
@@ -84,12 +86,23 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         horizon: HORIZON,
         capacity: CALENDAR_CAPACITY,
     };
-    let idle_extension = match quirks.coin_toss_extension && delivery == Delivery::Unicast {
-        true => IdleExtension::TwoTransfersByCoin,
-        false => IdleExtension::TwoTransfers,
+    let coin = quirks.coin_toss_extension && delivery == Delivery::Unicast;
+    let idle_extension = match scenario.replicast.idle_extension {
+        IdleChoice::TwoTrips => IdleExtension::TwoTrips,
+        IdleChoice::TwoTransfers if coin => IdleExtension::TwoTransfersByCoin,
+        IdleChoice::TwoTransfers => IdleExtension::TwoTransfers,
+    };
+    let sequence = match scenario.replicast.sequence {
+        SequenceChoice::Paper => SequenceRule::published(&timing, quirks.keep_idle_window),
+        SequenceChoice::Revised => SequenceRule::revised(&timing),
+    };
+    let first_patience = match scenario.replicast.choosy_start {
+        Span::ZERO => timing.round_trip() * 3,
+        set => set,
     };
     let backpressure = match scenario.replicast.backpressure {
         Backpressure::KeepRoom => DiskBackpressure::KeepRoom,
+        Backpressure::ArriveIntoRoom => DiskBackpressure::ArriveIntoRoom,
         Backpressure::DrainFirst => DiskBackpressure::DrainFirst,
     };
     let count = scenario.cluster.targets;
@@ -106,9 +119,10 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
     let put = PutRules {
         replicas: u8::try_from(scenario.cluster.replicas).expect("checked before"),
         window_rule,
-        sequence: SequenceRule::published(&timing, quirks.keep_idle_window),
+        sequence,
         consecutive_only: quirks.consecutive_triples,
         abandon_without_window: quirks.abandon_without_window,
+        choosy: scenario.replicast.choosy.then_some(Choosy { first_patience }),
     };
     let initiator = |i: u32| {
         let config = InitiatorConfig {

@@ -7,7 +7,8 @@ use crate::group::Members;
 use crate::initiator::{Failure, InitiatorEffect, Progress, Step};
 use crate::message::{Grant, Grants};
 use crate::selection::{
-    Candidate, CommonWindow, Sequence, earliest_common_window, earliest_sequence, sort_candidates,
+    AskNext, Candidate, CommonWindow, Sequence, earliest_common_window, earliest_sequence,
+    sort_candidates,
 };
 use crate::timing::Delivery;
 use crate::window::Window;
@@ -88,6 +89,10 @@ impl Put {
             return self.ask_again(step.now + self.pause(step), step);
         };
         self.rounds_without_window = 0;
+        if let Some(again) = self.refuse(window, step) {
+            return again;
+        }
+        let shared = &mut *step.shared;
         let grants: Grants =
             shared.chosen.iter().map(|c| Grant { position: c.position, window }).collect();
         shared.egress.take(Window::new(window.start, size.transfer));
@@ -127,6 +132,10 @@ impl Put {
             self.not_before = free.unwrap_or(self.not_before);
             return self.ask_again(step.now + self.pause(step), step);
         };
+        if let Some(again) = self.refuse(first, step) {
+            return again;
+        }
+        let shared = &mut *step.shared;
         let second = shared.chosen.get(1).map(|c| c.window);
         let last = shared.chosen[shared.chosen.len() - 1].window;
         let grants: Grants = shared
@@ -156,6 +165,10 @@ impl Put {
         if self.need(step) == 0 {
             return Progress::Going;
         }
+        if rules.sequence.ask_next == AskNext::AtStart {
+            let at = last.start.max(step.now + timing.trip + timing.control * 3 / 2);
+            return self.ask_again(at, step);
+        }
         // The next request must not leave while payload does: in the idle time before the first
         // window, between the first two, or near the end of the last.
         let reach = step.now + timing.one_way();
@@ -170,5 +183,20 @@ impl Put {
             last.start.max(last.end.saturating_sub(timing.control * 2))
         };
         self.ask_again(at, step)
+    }
+
+    /// A choosy initiator does not wait too long for `best`: it cancels the round, and asks again.
+    fn refuse(&mut self, best: Window, step: &mut Step<'_>) -> Option<Progress> {
+        let idle = best.start.saturating_since(step.now);
+        if self.rounds >= step.config.max_rounds {
+            return None;
+        }
+        let pause = step.shared.patience.as_mut()?.refuses(idle)?;
+        self.cancel_round(step);
+        // Not before the cancellation is out.
+        let timing = &step.config.timing;
+        let at = step.now + pause.max(timing.trip + timing.control * 3 / 2);
+        self.not_before = self.not_before.max(at);
+        Some(self.ask_again(at, step))
     }
 }

@@ -1,0 +1,213 @@
+//! The evaluation of "Choosy Initiator": what renegotiation gains, and where.
+
+use slotcast_units::Span;
+
+use crate::evaluation::{
+    Claim, Evaluation, Figure, Figures, Findings, Measured, Mode, Part, Row, Series,
+};
+
+/// The evaluation, for the catalogue.
+pub(crate) const EVALUATION: Evaluation = Evaluation {
+    name: "choosy",
+    title: "Choosy Initiator, storagetarget.com 2016: Figures 3 to 6",
+    parts: &[
+        Part {
+            title: "Figures 3 to 6: from a standing start, as published",
+            file: "experiments/choosy.toml",
+            text: include_str!("../../../experiments/choosy.toml"),
+            evaluate: as_published,
+        },
+        Part {
+            title: "The same in steady state, warm-up removed",
+            file: "experiments/choosy-steady.toml",
+            text: include_str!("../../../experiments/choosy-steady.toml"),
+            evaluate: |measured| Findings {
+                rows: rows(measured, Mode::SteadyState),
+                figures: Figures::new(),
+            },
+        },
+    ],
+    claims,
+};
+
+/// The gains that the text states, in percent of the mean latency.
+const PUBLISHED_GAIN: std::ops::RangeInclusive<f64> = 8.0..=20.0;
+
+/// Puts beyond this were seen without renegotiation, and none with it (1 MiB, 1000 MB/s).
+const SPIKE_US: f64 = 7000.0;
+
+/// Points of the text's samples, and of its moving average.
+const SAMPLE: usize = 200;
+const AVERAGED: usize = 10;
+
+/// `128KiB/400MBps/start-17us`.
+fn cell(point: &Measured) -> String {
+    let chunk = point.scenario.workload.chunk_size;
+    let disk = point.scenario.disk.rate.as_bps() / (8 << 20);
+    match point.scenario.workload.start_spread {
+        Span::ZERO => format!("{chunk}/{disk}MBps/start-at-once"),
+        spread => format!("{chunk}/{disk}MBps/start-{spread}"),
+    }
+}
+
+/// Points without and with renegotiation that are the same otherwise.
+fn pairs(measured: &[Measured]) -> impl Iterator<Item = (&Measured, &Measured)> {
+    let plain = measured.iter().filter(|point| !point.scenario.replicast.choosy);
+    plain.filter_map(|plain| {
+        let mut wanted = plain.scenario.clone();
+        wanted.replicast.choosy = true;
+        let choosy = measured.iter().find(|point| point.scenario == wanted)?;
+        Some((plain, choosy))
+    })
+}
+
+fn per_seed(point: &Measured, of: impl Fn(&slotcast_sim::RunReport) -> f64) -> Vec<f64> {
+    point.runs.iter().map(|run| of(&run.report)).collect()
+}
+
+/// Share of the puts of a run that took longer than the text's spikes, in percent.
+fn spikes(report: &slotcast_sim::RunReport) -> f64 {
+    let all = report.completions.len().max(1) as f64;
+    let over = report.completions.iter().filter(|c| c.latency().as_us_f64() > SPIKE_US).count();
+    over as f64 / all * 100.0
+}
+
+fn rows(measured: &[Measured], mode: Mode) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (plain, choosy) in pairs(measured) {
+        let place = match mode {
+            Mode::AsPublished => cell(plain),
+            Mode::SteadyState => cell(plain).replace("/start-at-once", ""),
+        };
+        let row = |name: &str, samples: &[f64], unit| {
+            Row::new(format!("choosy/{place}/{name}"), None, samples, unit, mode)
+        };
+        let without = per_seed(plain, |r| r.latency.mean);
+        let with = per_seed(choosy, |r| r.latency.mean);
+        rows.push(row("without/mean_latency", &without, "us"));
+        rows.push(row("with/mean_latency", &with, "us"));
+        // The same seed is the same load, so the difference is taken seed by seed.
+        let gain: Vec<f64> = without
+            .iter()
+            .zip(&with)
+            .map(|(without, with)| (1.0 - with / without) * 100.0)
+            .collect();
+        rows.push(row("gain", &gain, "%").with_note("gain: published as 8 to 20 %"));
+        if place.starts_with("1MiB/1000MBps") {
+            rows.push(row("without/over_7ms", &per_seed(plain, spikes), "%"));
+            rows.push(row("with/over_7ms", &per_seed(choosy, spikes), "%"));
+        }
+    }
+    rows
+}
+
+fn as_published(measured: &[Measured]) -> Findings {
+    let mut figures = Figures::new();
+    let spiky = pairs(measured).find(|(plain, _)| cell(plain).starts_with("1MiB/1000MBps"));
+    if let Some((plain, choosy)) = spiky {
+        figures.insert("figure3", sample("Reservations without renegotiation", plain));
+        figures.insert("figure4", sample("Reservations with renegotiation", choosy));
+    }
+    Findings { rows: rows(measured, Mode::AsPublished), figures }
+}
+
+/// Latencies of 200 puts of the first seed, evenly spaced over the run, with their moving average.
+fn sample(title: &str, point: &Measured) -> Figure {
+    let completions = point.runs.first().map_or(&[][..], |run| &run.report.completions);
+    let count = completions.len().min(SAMPLE);
+    let picked = |i: usize| completions[i * completions.len() / count].latency().as_us_f64();
+    let y: Vec<f64> = (0..count).map(picked).collect();
+    let average = |window: &[f64]| window.iter().sum::<f64>() / AVERAGED as f64;
+    let smooth: Vec<f64> = y.windows(AVERAGED).map(average).collect();
+    let numbers = |from: usize, n: usize| (from..from + n).map(|i| i as f64).collect();
+    Figure {
+        title: format!("{title}: 1 MiB chunks, 1000 MB/s disks"),
+        x: "put",
+        y: "latency (us)",
+        series: vec![
+            Series { name: "latency".into(), x: numbers(1, y.len()), y },
+            Series {
+                name: "average of the last 10".into(),
+                x: numbers(AVERAGED, smooth.len()),
+                y: smooth,
+            },
+        ],
+    }
+}
+
+fn claims(findings: &Findings) -> Vec<Claim> {
+    let rows = |mode: Mode, end: &'static str| {
+        findings.rows.iter().filter(move |row| row.mode == mode && row.id.ends_with(end))
+    };
+    let listed = |rows: &[&Row]| {
+        let parts: Vec<_> = rows.iter().map(|row| format!("{:.1} %", row.measured)).collect();
+        parts.join(", ")
+    };
+    let mut claims = Vec::new();
+    for row in rows(Mode::AsPublished, "/gain") {
+        let place = row.id.trim_start_matches("choosy/").trim_end_matches("/gain");
+        claims.push(Claim {
+            id: format!("gain/{place}"),
+            text: format!("{place}: renegotiation lowers the mean latency by 8 to 20 %"),
+            holds: PUBLISHED_GAIN.contains(&row.measured),
+            certain: false,
+            measured: format!("{:.1} % ± {:.1}", row.measured, row.ci95.unwrap_or(f64::NAN)),
+        });
+    }
+    let gains: Vec<&Row> = rows(Mode::AsPublished, "/gain").collect();
+    claims.push(Claim {
+        id: "gain/everywhere".into(),
+        text: "Renegotiation lowers the mean latency in every cell".into(),
+        holds: !gains.is_empty()
+            && gains.iter().all(|row| row.measured > row.ci95.unwrap_or(f64::INFINITY)),
+        certain: true,
+        measured: listed(&gains),
+    });
+    let share = |name: &'static str| rows(Mode::AsPublished, name).collect::<Vec<_>>();
+    let (without, with) = (share("without/over_7ms"), share("with/over_7ms"));
+    claims.push(Claim {
+        id: "spikes/fewer".into(),
+        text: "1 MiB, 1000 MB/s: fewer puts take over 7 ms with renegotiation".into(),
+        holds: !without.is_empty()
+            && without.iter().zip(&with).all(|(without, with)| with.measured < without.measured),
+        certain: true,
+        measured: format!("without {}; with {}", listed(&without), listed(&with)),
+    });
+    claims.push(Claim {
+        id: "spikes/gone".into(),
+        text: "1 MiB, 1000 MB/s: with renegotiation no put takes over 7 ms".into(),
+        holds: !with.is_empty() && with.iter().all(|row| row.measured == 0.0),
+        certain: false,
+        measured: listed(&with),
+    });
+    claims
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(id: &str, samples: &[f64]) -> Row {
+        Row::new(id.into(), None, samples, "%", Mode::AsPublished)
+    }
+
+    fn verdicts(rows: Vec<Row>) -> Vec<(String, bool)> {
+        let findings = Findings { rows, figures: Figures::new() };
+        claims(&findings).into_iter().map(|claim| (claim.id, claim.holds)).collect()
+    }
+
+    #[test]
+    fn claims_follow_the_rows() {
+        let good = vec![
+            row("choosy/1MiB/1000MBps/start-17us/gain", &[10.0, 11.0, 12.0]),
+            row("choosy/1MiB/1000MBps/start-17us/without/over_7ms", &[4.0, 5.0]),
+            row("choosy/1MiB/1000MBps/start-17us/with/over_7ms", &[0.0, 0.0]),
+        ];
+        assert!(verdicts(good.clone()).iter().all(|(_, holds)| *holds));
+        let mut none = good;
+        none[0] = row("choosy/1MiB/1000MBps/start-17us/gain", &[-1.0, 1.0, 0.5]);
+        none[2] = row("choosy/1MiB/1000MBps/start-17us/with/over_7ms", &[4.5, 5.0]);
+        assert!(verdicts(none).iter().all(|(_, holds)| !holds));
+        assert!(verdicts(Vec::new()).iter().all(|(_, holds)| !holds), "nothing was measured");
+    }
+}
