@@ -31,12 +31,7 @@ fn target(offer: OfferRule) -> Target {
     Target::new(TargetConfig {
         group: GroupId(0),
         position: 4,
-        timing: Timing {
-            control: Span::from_ns(2424),
-            trip: Span::from_us(1),
-            data_rate: Rate::from_bps(8_910_000_000),
-            frame: Size::from_bytes(9000),
-        },
+        timing: Timing::published(),
         window_rule: WindowRule::published(Delivery::Multicast),
         idle_extension: IdleExtension::TwoTransfers,
         calendar: CalendarRules {

@@ -4,7 +4,7 @@ mod cluster;
 
 use cluster::{Ended, Fate, MessageFate, TestCluster, any_fate};
 use proptest::prelude::*;
-use slotcast_protocol::{Bid, BidAnswer, Delivery, Failure, Message, Window};
+use slotcast_protocol::{Bid, BidAnswer, Delivery, Failure, Message, Timing, Window};
 use slotcast_units::{Span, Time};
 
 const BOTH: [Delivery; 2] = [Delivery::Multicast, Delivery::Unicast];
@@ -27,11 +27,11 @@ fn three_replicas_are_stored() {
 fn a_lone_multicast_put_takes_the_ideal_time() {
     let mut cluster = TestCluster::new(Delivery::Multicast, 9, 1, Fate::default());
     cluster.put(1);
-    let negotiation = cluster::timing().round_trip();
-    let start = cluster::timing().control;
-    let transfer = Span::from_ns(117_685) + cluster::timing().trip;
+    let negotiation = Timing::published().round_trip();
+    let start = Timing::published().control;
+    let transfer = Span::from_ns(117_685) + Timing::published().trip;
     let disk = Span::from_ns(312_500);
-    let ack = cluster::timing().one_way();
+    let ack = Timing::published().one_way();
     cluster.run();
     let ideal = negotiation + start + transfer + disk + ack;
     assert_eq!(ideal, Span::from_ns(6848 + 2424 + 118_685 + 312_500 + 3424));

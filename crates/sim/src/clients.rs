@@ -30,17 +30,22 @@ pub(crate) struct Client {
 impl Client {
     /// A chunk that was never seen before.
     pub(crate) fn new_chunk(&mut self) -> ChunkId {
-        let mut name = [0; 32];
-        for word in name.chunks_exact_mut(8) {
-            word.copy_from_slice(&self.random.next_u64().to_le_bytes());
-        }
-        ChunkId(name)
+        random_chunk(&mut self.random)
     }
 
     /// A number below `n`.
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.random.below(n)
     }
+}
+
+/// A name as the hash of new content would be.
+pub(crate) fn random_chunk(random: &mut Stream) -> ChunkId {
+    let mut name = [0; 32];
+    for word in name.chunks_exact_mut(8) {
+        word.copy_from_slice(&random.next_u64().to_le_bytes());
+    }
+    ChunkId(name)
 }
 
 /// The load of all initiators.

@@ -220,14 +220,13 @@ impl Calendar {
 
     /// Payload that has been accepted and is still to come.
     pub fn promised(&self) -> Size {
-        let accepted = self.slots.iter().filter(|slot| slot.state == State::Accepted);
-        accepted.fold(Size::ZERO, |sum, slot| sum + slot.payload)
+        self.promised_until(Time::NEVER)
     }
 
     /// Payload that has been accepted and will have come by `time`.
     pub fn promised_until(&self, time: Time) -> Size {
         let accepted = self.slots.iter().filter(|slot| slot.state == State::Accepted);
-        let soon = accepted.filter(|slot| slot.window.end <= time + self.timing.trip);
+        let soon = accepted.filter(|slot| slot.window.end <= time.saturating_add(self.timing.trip));
         soon.fold(Size::ZERO, |sum, slot| sum + slot.payload)
     }
 

@@ -3,16 +3,7 @@ use crate::ids::InitiatorId;
 use crate::timing::{Delivery, WindowRule};
 use alloc::vec;
 use proptest::prelude::*;
-use slotcast_units::{Rate, Size};
-
-fn timing() -> Timing {
-    Timing {
-        control: Span::from_ns(2424),
-        trip: Span::from_us(1),
-        data_rate: Rate::from_bps(8_910_000_000),
-        frame: Size::from_bytes(9000),
-    }
-}
+use slotcast_units::Size;
 
 fn calendar(offer: OfferRule) -> Calendar {
     let rules = CalendarRules {
@@ -23,7 +14,7 @@ fn calendar(offer: OfferRule) -> Calendar {
         hold: Span::from_ms(50),
         horizon: Span::from_secs(1),
     };
-    Calendar::new(rules, timing())
+    Calendar::new(rules, Timing::published())
 }
 
 fn request(serial: u32) -> RequestId {
@@ -31,7 +22,8 @@ fn request(serial: u32) -> RequestId {
 }
 
 fn ask(serial: u32) -> Ask {
-    let size = WindowRule::published(Delivery::Multicast).size_for(&timing(), Size::from_kib(128));
+    let size = WindowRule::published(Delivery::Multicast)
+        .size_for(&Timing::published(), Size::from_kib(128));
     Ask {
         request: request(serial),
         round: 0,
@@ -257,7 +249,7 @@ proptest! {
             match step {
                 Step::Ask { serial, round, not_before, delay, kib } => {
                     let size = WindowRule::published(Delivery::Multicast)
-                        .size_for(&timing(), Size::from_kib(kib));
+                        .size_for(&Timing::published(), Size::from_kib(kib));
                     let ask = Ask {
                         request: request(serial),
                         round,

@@ -2,8 +2,9 @@
 
 use alloc::vec::Vec;
 
-use slotcast_units::{Size, Span, Time};
+use slotcast_units::{Size, Time};
 
+use super::round::Round;
 use super::{Failure, InitiatorEffect, Progress, Step};
 use crate::group::Members;
 use crate::ids::{ChunkId, GroupId, RequestId};
@@ -24,11 +25,8 @@ pub(super) struct Get {
     request: RequestId,
     chunk: ChunkId,
     group: GroupId,
-    rounds: u8,
-    asked: Members,
-    silent: Members,
+    round: Round,
     offers: Vec<(u8, Window, Size)>,
-    retry_after: Option<Span>,
     /// Members that said that they do not hold the chunk.
     without: Members,
     /// Members that failed to deliver.
@@ -46,11 +44,8 @@ impl Get {
             request,
             chunk,
             group,
-            rounds: 0,
-            asked: Members::NONE,
-            silent: Members::NONE,
+            round: Round::default(),
             offers: Vec::new(),
-            retry_after: None,
             without: Members::NONE,
             failed: Members::NONE,
             sender: None,
@@ -75,35 +70,28 @@ impl Get {
         if everybody.without(self.failed).is_empty() {
             self.failed = Members::NONE;
         }
-        self.asked = everybody.without(self.failed);
-        self.silent = self.asked;
+        let asked = everybody.without(self.failed);
+        let round = self.round.begin(asked);
         self.without = Members::NONE;
         self.offers.clear();
-        self.retry_after = None;
         self.sender = None;
         self.ask_at = Time::NEVER;
         self.due = step.now + step.config.answer_timeout;
         let message = Message::GetRequest(GetRequest {
             request: self.request,
-            round: self.rounds,
+            round,
             group: self.group,
             skip: self.failed,
             chunk: self.chunk,
             not_before: self.not_before,
         });
-        self.rounds += 1;
-        step.effects.push(InitiatorEffect::Multicast {
-            group: self.group,
-            to: self.asked,
-            message,
-        });
+        step.effects.push(InitiatorEffect::Multicast { group: self.group, to: asked, message });
     }
 
     pub(super) fn message(&mut self, message: &Message, step: &mut Step<'_>) -> Progress {
         match message {
             Message::Offer(offer) => {
-                let this_round = self.rounds.wrapping_sub(1) == offer.round;
-                if !this_round || !self.silent.remove(offer.position) {
+                if !self.round.answered(offer.round, offer.position) {
                     return Progress::Going;
                 }
                 match offer.answer {
@@ -115,12 +103,10 @@ impl Get {
                     OfferAnswer::Window { .. } => {}
                     OfferAnswer::NotHeld => self.without.insert(offer.position),
                     OfferAnswer::NotNow { retry_after } => {
-                        let retry_after = retry_after.min(step.config.horizon);
-                        let shortest = self.retry_after.map_or(retry_after, |r| r.min(retry_after));
-                        self.retry_after = Some(shortest);
+                        self.round.not_now(retry_after.min(step.config.horizon));
                     }
                 }
-                if self.silent.is_empty() { self.choose(step) } else { Progress::Going }
+                if self.round.is_complete() { self.choose(step) } else { Progress::Going }
             }
             Message::Undelivered(told) if self.sender == Some(told.position) => {
                 self.sender_failed(step)
@@ -135,10 +121,10 @@ impl Get {
             return self.sender_failed(step);
         }
         // Also when it comes from a sender that was given up: the content is right.
-        if !self.asked.is_empty() {
+        if !self.round.asked.is_empty() {
             self.end_round(None, step);
         }
-        let effect = InitiatorEffect::GetDone { request: self.request, rounds: self.rounds };
+        let effect = InitiatorEffect::GetDone { request: self.request, rounds: self.round.count };
         step.effects.push(effect);
         Progress::Over
     }
@@ -150,7 +136,7 @@ impl Get {
             if self.sender.is_some() {
                 return self.sender_failed(step);
             }
-            self.silent = Members::NONE;
+            self.round.give_up_on_silent();
             return self.choose(step);
         }
         Progress::Going
@@ -187,7 +173,7 @@ impl Get {
                 if self.without == everybody {
                     step.effects.push(InitiatorEffect::Failed {
                         request: self.request,
-                        rounds: self.rounds,
+                        rounds: self.round.count,
                         reason: Failure::NotFound,
                     });
                     return Progress::Over;
@@ -196,7 +182,7 @@ impl Get {
                     // Whoever holds it is silent, full, or failed before: all get another chance,
                     // after a while.
                     self.failed = Members::NONE;
-                    let wait = self.retry_after.unwrap_or(step.config.answer_timeout);
+                    let wait = self.round.retry_after.unwrap_or(step.config.answer_timeout);
                     return self.ask_again(step.now + wait, step);
                 }
                 // Offers came, but for times at which this initiator's own link is taken.
@@ -217,14 +203,14 @@ impl Get {
     }
 
     fn ask_again(&mut self, at: Time, step: &mut Step<'_>) -> Progress {
-        if self.rounds >= step.config.max_rounds {
-            if !self.asked.is_empty() {
+        if self.round.count >= step.config.max_rounds {
+            if !self.round.asked.is_empty() {
                 self.end_round(None, step);
             }
             let reason = Failure::Undelivered;
             step.effects.push(InitiatorEffect::Failed {
                 request: self.request,
-                rounds: self.rounds,
+                rounds: self.round.count,
                 reason,
             });
             return Progress::Over;
@@ -238,9 +224,12 @@ impl Get {
     }
 
     fn end_round(&mut self, grant: Option<Grant>, step: &mut Step<'_>) {
-        let message =
-            Message::GetAccept(GetAccept { request: self.request, round: self.rounds - 1, grant });
-        let to = core::mem::take(&mut self.asked);
+        let message = Message::GetAccept(GetAccept {
+            request: self.request,
+            round: self.round.number(),
+            grant,
+        });
+        let to = self.round.end();
         step.effects.push(InitiatorEffect::Multicast { group: self.group, to, message });
     }
 }

@@ -4,6 +4,7 @@
 mod choosy;
 mod get;
 mod put;
+mod round;
 
 use alloc::vec::Vec;
 

@@ -14,6 +14,7 @@ use alloc::vec::Vec;
 
 use slotcast_units::{Size, Span, Time};
 
+use super::round::Round;
 use super::{Choosy, Failure, InitiatorEffect, Progress, Step};
 use crate::group::Members;
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
@@ -47,17 +48,10 @@ pub(super) struct Put {
     chunk: ChunkId,
     size: Size,
     group: GroupId,
-    /// Rounds asked so far.
-    rounds: u8,
+    round: Round,
     /// How many of the last rounds found no common window.
     rounds_without_window: u8,
-    /// Members asked in this round; bids of this round are reserved there until it ends.
-    asked: Members,
-    /// Of these, the ones that have not answered.
-    silent: Members,
     windows: Vec<(u8, Window)>,
-    /// Shortest wait that a member without room for a reservation asked for, in this round.
-    retry_after: Option<Span>,
     /// Members that hold the chunk.
     stored: Members,
     /// Members that a transfer is on its way to.
@@ -81,12 +75,9 @@ impl Default for Put {
             chunk: ChunkId([0; 32]),
             size: Size::ZERO,
             group: GroupId(0),
-            rounds: 0,
+            round: Round::default(),
             rounds_without_window: 0,
-            asked: Members::NONE,
-            silent: Members::NONE,
             windows: Vec::new(),
-            retry_after: None,
             stored: Members::NONE,
             pending: Members::NONE,
             failed: Members::NONE,
@@ -132,11 +123,9 @@ impl Put {
     /// Starts a round: asks every member that is usable and did not fail.
     pub(super) fn ask(&mut self, step: &mut Step<'_>) {
         let everybody = Members::first(step.groups.members(self.group).len());
-        self.asked = self.usable(step).without(self.failed);
-        let skip = everybody.without(self.asked);
-        self.silent = self.asked;
+        let asked = self.usable(step).without(self.failed);
+        let round = self.round.begin(asked);
         self.windows.clear();
-        self.retry_after = None;
         self.ask_at = Time::NEVER;
         self.answers_due = step.now + step.config.answer_timeout;
         // Windows in which this initiator's own link is taken are of no use to it.
@@ -149,27 +138,21 @@ impl Put {
         }
         let message = Message::PutRequest(PutRequest {
             request: self.request,
-            round: self.rounds,
+            round,
             group: self.group,
-            skip,
+            skip: everybody.without(asked),
             chunk: self.chunk,
             size: self.size,
             not_before: self.not_before,
         });
-        self.rounds += 1;
-        step.effects.push(InitiatorEffect::Multicast {
-            group: self.group,
-            to: self.asked,
-            message,
-        });
+        step.effects.push(InitiatorEffect::Multicast { group: self.group, to: asked, message });
     }
 
     /// A message of this request arrived.
     pub(super) fn message(&mut self, message: &Message, step: &mut Step<'_>) -> Progress {
         match message {
             Message::Bid(bid) => {
-                let this_round = self.rounds.wrapping_sub(1) == bid.round;
-                if !this_round || !self.silent.remove(bid.position) {
+                if !self.round.answered(bid.round, bid.position) {
                     return Progress::Going;
                 }
                 match bid.answer {
@@ -179,12 +162,10 @@ impl Put {
                     BidAnswer::Window(_) => {}
                     BidAnswer::AlreadyStored => self.stored.insert(bid.position),
                     BidAnswer::NotNow { retry_after } => {
-                        let retry_after = retry_after.min(step.config.horizon);
-                        let shortest = self.retry_after.map_or(retry_after, |r| r.min(retry_after));
-                        self.retry_after = Some(shortest);
+                        self.round.not_now(retry_after.min(step.config.horizon));
                     }
                 }
-                if self.silent.is_empty() { self.choose(step) } else { Progress::Going }
+                if self.round.is_complete() { self.choose(step) } else { Progress::Going }
             }
             Message::ReplicaAck(ack) => self.acknowledged(ack, step),
             _ => Progress::Going,
@@ -212,7 +193,7 @@ impl Put {
     /// Some deadline has passed.
     pub(super) fn wake(&mut self, step: &mut Step<'_>) -> Progress {
         if self.answers_due <= step.now {
-            self.silent = Members::NONE;
+            self.round.give_up_on_silent();
             if self.choose(step) == Progress::Over {
                 return Progress::Over;
             }
@@ -237,7 +218,8 @@ impl Put {
         let replicas = usize::from(step.config.put.replicas);
         if step.groups.domains_of(self.group, self.stored) >= replicas {
             self.cancel_round(step);
-            let effect = InitiatorEffect::PutDone { request: self.request, rounds: self.rounds };
+            let effect =
+                InitiatorEffect::PutDone { request: self.request, rounds: self.round.count };
             step.effects.push(effect);
             return Progress::Over;
         }
@@ -251,7 +233,7 @@ impl Put {
 
     /// Starts another round at `at`, or gives up after the last.
     fn ask_again(&mut self, at: Time, step: &mut Step<'_>) -> Progress {
-        if self.rounds < step.config.max_rounds {
+        if self.round.count < step.config.max_rounds {
             let mut at = at;
             if self.usable(step).without(self.failed).is_empty() {
                 // Everybody gets another chance, after a while.
@@ -275,7 +257,7 @@ impl Put {
         let reason = Failure::TooFewReplicas { stored };
         step.effects.push(InitiatorEffect::Failed {
             request: self.request,
-            rounds: self.rounds,
+            rounds: self.round.count,
             reason,
         });
         Progress::Over
@@ -285,7 +267,7 @@ impl Put {
     /// next time; or else as long as the members asked for, or until the silent may be back.
     fn pause(&self, step: &Step<'_>) -> Span {
         if self.windows.is_empty() {
-            self.retry_after.unwrap_or(step.config.answer_timeout)
+            self.round.retry_after.unwrap_or(step.config.answer_timeout)
         } else {
             Span::ZERO
         }
@@ -303,7 +285,7 @@ impl Put {
 
     /// Cancels whatever is still reserved in this round.
     fn cancel_round(&mut self, step: &mut Step<'_>) {
-        if !self.asked.is_empty() {
+        if !self.round.asked.is_empty() {
             self.end_round(Grants::NONE, step);
         }
     }
@@ -311,11 +293,11 @@ impl Put {
     fn end_round(&mut self, grants: Grants, step: &mut Step<'_>) {
         let message = Message::PutAccept(PutAccept {
             request: self.request,
-            round: self.rounds - 1,
+            round: self.round.number(),
             delivery: step.config.put.window_rule.delivery,
             grants,
         });
-        let to = core::mem::take(&mut self.asked);
+        let to = self.round.end();
         step.effects.push(InitiatorEffect::Multicast { group: self.group, to, message });
     }
 }

@@ -43,3 +43,11 @@ fn domain_is_free(domain: u32, chosen: &[Candidate], taken: &[u32]) -> bool {
 
 /// The chosen members, in the order in which they will receive.
 pub type Chosen = Vec<Candidate>;
+
+/// A candidate with a domain of its own, for tests.
+#[cfg(test)]
+fn candidate(position: u8, start: u64, end: u64) -> Candidate {
+    use slotcast_units::Time;
+    let window = Window { start: Time::from_ns(start), end: Time::from_ns(end) };
+    Candidate { position, domain: u32::from(position), window }
+}

@@ -135,16 +135,11 @@ pub fn earliest_sequence(candidates: &[Candidate], look_for: &Sequence<'_>, chos
 
 #[cfg(test)]
 mod tests {
-    use super::super::sort_candidates;
+    use super::super::{candidate, sort_candidates};
     use super::*;
     use crate::ids::ChunkId;
     use alloc::vec::Vec;
     use proptest::prelude::*;
-
-    fn candidate(position: u8, start: u64, end: u64) -> Candidate {
-        let window = Window { start: Time::from_ns(start), end: Time::from_ns(end) };
-        Candidate { position, domain: u32::from(position), window }
-    }
 
     const IDLE: &LinkSchedule = &LinkSchedule::IDLE;
 

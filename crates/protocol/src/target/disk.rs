@@ -59,6 +59,12 @@ impl DiskForecast {
         }
     }
 
+    /// Forgets what the disk was given: after a restart nobody waits for it.
+    pub fn forget(&mut self, now: Time) {
+        self.pending = 0;
+        self.last_done = now;
+    }
+
     /// How long the start of a transfer of `size` must be deferred for the disk to keep up.
     /// `transfer` is its time on the link, `promised` what has been accepted and is still to come.
     pub fn delay(&self, now: Time, size: Size, transfer: Span, promised: Size) -> Span {

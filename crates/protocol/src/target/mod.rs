@@ -191,9 +191,7 @@ impl Target {
         self.outgoing.clear();
         self.deliveries.clear();
         self.writing.clear();
-        while self.config.disk.backlog(now) > Span::ZERO {
-            self.config.disk.complete(now);
-        }
+        self.config.disk.forget(now);
     }
 
     /// Takes `input` at `now` and appends what is to be done to `effects`.
@@ -431,14 +429,10 @@ impl Target {
         let found = self.deliveries.iter().position(|d| d.request == request && d.accepted);
         let Some(at) = found else { return };
         let Delivering { chunk, size, window, .. } = self.deliveries.swap_remove(at);
-        if !intact {
-            self.outgoing.release(request);
-            self.undelivered(request, effects);
-            return;
-        }
         let start = window.start.max(now);
-        if start + self.config.timing.transfer(size) > window.end {
-            // Too late for the window; outside of it the link belongs to others.
+        // Outside of its window the link belongs to others.
+        let late = start + self.config.timing.transfer(size) > window.end;
+        if late || !intact {
             self.outgoing.release(request);
             self.undelivered(request, effects);
             return;

@@ -21,12 +21,7 @@ fn empty() -> Shelf {
 }
 
 fn target() -> Target {
-    let timing = Timing {
-        control: Span::from_ns(2424),
-        trip: Span::from_us(1),
-        data_rate: Rate::from_bps(8_910_000_000),
-        frame: Size::from_bytes(9000),
-    };
+    let timing = Timing::published();
     Target::new(TargetConfig {
         group: GroupId(2),
         position: 4,

@@ -16,15 +16,6 @@ use slotcast_units::{Rate, Size, Span, Time};
 pub const CHUNK_SIZE: Size = Size::from_kib(128);
 const ACK_TIMEOUT: Span = Span::from_ms(10);
 
-pub fn timing() -> Timing {
-    Timing {
-        control: Span::from_ns(2424),
-        trip: Span::from_us(1),
-        data_rate: Rate::from_bps(8_910_000_000),
-        frame: Size::from_bytes(9000),
-    }
-}
-
 pub fn chunk(n: u64) -> ChunkId {
     let mut name = [0; 32];
     name[..8].copy_from_slice(&n.to_le_bytes());
@@ -129,11 +120,11 @@ fn initiator(delivery: Delivery, choosy: Option<Choosy>) -> Initiator {
     let window_rule = WindowRule::published(delivery);
     Initiator::new(InitiatorConfig {
         id: InitiatorId(0),
-        timing: timing(),
+        timing: Timing::published(),
         put: PutRules {
             replicas: 3,
             window_rule,
-            sequence: SequenceRule::published(&timing(), false),
+            sequence: SequenceRule::published(&Timing::published(), false),
             consecutive_only: false,
             abandon_without_window: false,
             choosy,
@@ -156,7 +147,7 @@ impl TestCluster {
             Target::new(TargetConfig {
                 group,
                 position,
-                timing: timing(),
+                timing: Timing::published(),
                 window_rule,
                 idle_extension: IdleExtension::TwoTransfers,
                 calendar: CalendarRules {
@@ -305,7 +296,7 @@ impl TestCluster {
         for effect in effects {
             match effect {
                 TargetEffect::Send { message, .. } => {
-                    let at = self.now + timing().one_way();
+                    let at = self.now + Timing::published().one_way();
                     self.send(at, Due::ToInitiator(message));
                 }
                 TargetEffect::Write { request, chunk, size } => {
@@ -318,10 +309,10 @@ impl TestCluster {
                     self.at(done, Due::Read(t, request));
                 }
                 TargetEffect::Transfer { request, size, start, .. } => {
-                    let sent = start + timing().transfer(size);
+                    let sent = start + Timing::published().transfer(size);
                     self.check_delivery(t, request, Window { start, end: sent });
                     self.at(sent, Due::Sent(t, request));
-                    self.at(sent + timing().trip, Due::Delivered(request));
+                    self.at(sent + Timing::published().trip, Due::Delivered(request));
                 }
             }
         }
@@ -359,18 +350,18 @@ impl TestCluster {
                     }
                     for position in to.iter() {
                         let TargetId(t) = self.groups.members(group)[usize::from(position)];
-                        let at = self.now + timing().one_way();
+                        let at = self.now + Timing::published().one_way();
                         self.send(at, Due::ToTarget(t, message));
                     }
                 }
                 InitiatorEffect::Transfer { request, chunk, size, group, to, start } => {
                     assert!(start >= self.now, "a transfer in the past");
                     assert!(to.len() <= 3);
-                    let sent = Window::new(start, timing().transfer(size));
+                    let sent = Window::new(start, Timing::published().transfer(size));
                     for position in to.iter() {
                         let TargetId(t) = self.groups.members(group)[usize::from(position)];
                         self.check_no_overlap(t, sent);
-                        let at = sent.end + timing().trip;
+                        let at = sent.end + Timing::published().trip;
                         self.at(at, Due::Received(t, request, chunk, sent));
                     }
                 }

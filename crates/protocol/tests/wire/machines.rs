@@ -60,12 +60,7 @@ pub(crate) struct Progress {
 impl Stage {
     /// With the published rules for `delivery`.
     pub(crate) fn new(delivery: Delivery) -> Stage {
-        let timing = Timing {
-            control: Span::from_ns(2424),
-            trip: Span::from_us(1),
-            data_rate: Rate::from_bps(8_910_000_000),
-            frame: Size::from_bytes(9000),
-        };
+        let timing = Timing::published();
         let window_rule = WindowRule::published(delivery);
         let (offer, backpressure, idle_extension) = match delivery {
             Delivery::Multicast => {

@@ -25,10 +25,8 @@ impl ReplicastModel {
                     let transfer = Transfer { request, chunk, size, left: size, group, to, start };
                     self.start_transfer(transfer, agenda);
                 }
-                InitiatorEffect::PutDone { request, rounds } => {
-                    self.end(now, initiator, request, rounds, None);
-                }
-                InitiatorEffect::GetDone { request, rounds } => {
+                InitiatorEffect::PutDone { request, rounds }
+                | InitiatorEffect::GetDone { request, rounds } => {
                     self.end(now, initiator, request, rounds, None);
                 }
                 InitiatorEffect::Failed { request, rounds, reason } => {
@@ -182,11 +180,8 @@ impl ReplicastModel {
         }
         self.recorder.received(target, start + self.timing.trip, now, size);
         let intact = !self.faults.damages_transfer();
-        let shelf = self.stores.shelf(target);
-        let machine = &mut self.targets[target as usize].machine;
         let input = TargetInput::Received { request, chunk, size, intact };
-        machine.handle(now, input, &shelf, &mut self.target_effects);
-        self.carry_out_target(now, target, agenda);
+        self.tell_target(now, target, input, agenda);
         self.transfers.release(slot);
     }
 

@@ -6,6 +6,8 @@ use slotcast_engine::Streams;
 use slotcast_protocol::{ChunkId, GroupId, GroupMap, Holdings, Members, TargetId};
 use slotcast_units::Size;
 
+use crate::clients::random_chunk;
+
 /// The contents of all disks. Kept only if somebody may ask for a chunk that is there: a run of puts
 /// of ever new chunks, without faults, needs none of it.
 #[derive(Debug)]
@@ -42,11 +44,7 @@ impl Stores {
     ) {
         let mut random = streams.stream("preload", 0);
         for _ in 0..count {
-            let mut name = [0; 32];
-            for word in name.chunks_exact_mut(8) {
-                word.copy_from_slice(&random.next_u64().to_le_bytes());
-            }
-            let chunk = ChunkId(name);
+            let chunk = random_chunk(&mut random);
             let group: GroupId = groups.group_of(&chunk);
             let members = groups.members(group);
             let first =

@@ -49,13 +49,7 @@ impl UnicastModel {
     ) {
         let target = self.flows.get(slot).target;
         let frame_time = self.rules.usable.time_for(self.rules.frame);
-        let disk_full = {
-            let chunk = self.clients.chunk_size();
-            let service = self.targets[target as usize].disk_rate.time_for(chunk);
-            let backlog = self.recorder.devices[target as usize].disk.backlog(now);
-            (backlog + service / 2) / service.max(slotcast_units::Span::from_ns(1))
-                >= self.rules.queue_limit
-        };
+        let disk_full = self.full_queue(now, target).is_some();
         let congestion = &mut self.targets[target as usize].congestion;
         congestion.arrivals.push((now, slot, serial));
         if now.saturating_since(congestion.last_look) <= frame_time + self.rules.trip * 3 {

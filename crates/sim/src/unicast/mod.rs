@@ -184,14 +184,20 @@ impl UnicastModel {
         agenda.at(at, Event::RateInit { flow: slot, serial, share: clamp(share) });
     }
 
-    /// How long a full disk queue defers a flow (SURGE d92018f).
-    fn disk_delay(&self, now: Time, target: u32) -> Span {
+    /// The backlog of a disk, if it is a full queue.
+    fn full_queue(&self, now: Time, target: u32) -> Option<Span> {
         let chunk = self.clients.chunk_size();
         let service = self.targets[target as usize].disk_rate.time_for(chunk);
         let backlog = self.recorder.devices[target as usize].disk.backlog(now);
-        let transfer = self.rules.usable.time_for(chunk);
         let depth = (backlog + service / 2) / service.max(Span::from_ns(1));
-        if depth >= self.rules.queue_limit { backlog.saturating_sub(transfer) } else { Span::ZERO }
+        (depth >= self.rules.queue_limit).then_some(backlog)
+    }
+
+    /// How long a full disk queue defers a flow (SURGE d92018f).
+    fn disk_delay(&self, now: Time, target: u32) -> Span {
+        let transfer = self.rules.usable.time_for(self.clients.chunk_size());
+        let full = self.full_queue(now, target);
+        full.map_or(Span::ZERO, |backlog| backlog.saturating_sub(transfer))
     }
 
     /// Tells all senders to `target` their equal share, but those that are nearly done.

@@ -76,7 +76,7 @@ impl Put {
                 let reason = Failure::NoCommonWindow;
                 step.effects.push(InitiatorEffect::Failed {
                     request: self.request,
-                    rounds: self.rounds,
+                    rounds: self.round.count,
                     reason,
                 });
                 return Progress::Over;
@@ -188,7 +188,7 @@ impl Put {
     /// A choosy initiator does not wait too long for `best`: it cancels the round, and asks again.
     fn refuse(&mut self, best: Window, step: &mut Step<'_>) -> Option<Progress> {
         let idle = best.start.saturating_since(step.now);
-        if self.rounds >= step.config.max_rounds {
+        if self.round.count >= step.config.max_rounds {
             return None;
         }
         let pause = step.shared.patience.as_mut()?.refuses(idle)?;
