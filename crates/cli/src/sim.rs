@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Args;
 use slotcast_lab::{
     Completions, Estimate, Execution, Experiment, InputError, Metrics, PointReport, Progress,
-    Runner, SimReport, UNITS_PER_RUN, mismatches, write_trace,
+    Runner, SimReport, TraceSpan, UNITS_PER_RUN, mismatches, write_events, write_perfetto,
 };
 
 use crate::failure::{Failure, Outcome};
@@ -23,7 +23,8 @@ Examples:
   slotcast sim experiments/first.toml
   slotcast sim experiments/first.toml --set disk.rate=1000MiB/s --set workload.chunk_size=1MiB
   slotcast sim experiments/first.toml --seeds 20 --json result.json
-  slotcast sim experiments/first.toml --seeds 1 --trace trace.txt
+  slotcast sim experiments/first.toml --seeds 1 --trace trace.json --trace-span 20ms..25ms
+  slotcast sim experiments/first.toml --seeds 1 --events -
   slotcast sim experiments/first.toml --check-determinism
   slotcast sim --list")]
 pub(crate) struct Arguments {
@@ -51,9 +52,18 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Write every event of the first seed's run, to stdout for `-` (docs/experiments.md)
+    /// Write what happens in the first seed's run for the Perfetto viewer, to stdout for `-`
+    /// (docs/traces.md)
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+
+    /// Write only this part of the run to the trace, as in 20ms..25ms
+    #[arg(long, value_name = "FROM..TO", requires = "trace")]
+    trace_span: Option<TraceSpan>,
+
+    /// Write every event of the first seed's run as a line, to stdout for `-` (docs/traces.md)
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
 
     /// Run everything twice, in different threads, and compare the trace hashes
     #[arg(long)]
@@ -72,12 +82,17 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let experiment = read(arguments)?;
     let mut json = Destination::open_if_given(arguments.json.as_deref())?;
     let mut trace = Destination::open_if_given(arguments.trace.as_deref())?;
+    let mut events = Destination::open_if_given(arguments.events.as_deref())?;
 
     let bar = Bar::new(units(arguments, &experiment));
     let advance = |units| bar.advance(units);
+    let (scenario, seed) = (&experiment.points[0].scenario, experiment.seeds.first);
     if let Some(trace) = &mut trace {
-        let scenario = &experiment.points[0].scenario;
-        trace.write(|out| write_trace(scenario, experiment.seeds.first, out, &advance))?;
+        let span = arguments.trace_span.unwrap_or(TraceSpan::WHOLE);
+        trace.write(|out| write_perfetto(scenario, seed, span, out, &advance))?;
+    }
+    if let Some(events) = &mut events {
+        events.write(|out| write_events(scenario, seed, out, &advance))?;
     }
     let start = Instant::now();
     let (runs, same) = execute(arguments, &experiment, &advance)?;
@@ -87,10 +102,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         return Ok(ExitCode::from(1));
     }
 
-    let taken = |destination: &Option<Destination>| {
-        destination.as_ref().is_some_and(Destination::is_stdout)
-    };
-    if !taken(&json) && !taken(&trace) {
+    if ![&json, &trace, &events].into_iter().flatten().any(Destination::is_stdout) {
         print(&told(&experiment, &report))?;
         if arguments.check_determinism {
             let runs = counted(runs.iter().map(Vec::len).sum(), "run");
@@ -109,14 +121,23 @@ fn read(arguments: &Arguments) -> Result<Experiment, Failure> {
     overrides.extend(arguments.seed.map(|first| format!("seeds.first={first}")));
     let file = arguments.file.as_ref().expect("clap requires a file without --list");
     let experiment = Experiment::from_file(file, &overrides)?;
-    let is_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
-    if is_stdout(&arguments.json) && is_stdout(&arguments.trace) {
-        let message = "--json and --trace cannot both go to standard output";
+    let outputs = [
+        ("--json", &arguments.json),
+        ("--trace", &arguments.trace),
+        ("--events", &arguments.events),
+    ];
+    let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+    let mut to_stdout = outputs.into_iter().filter(|(_, path)| to_stdout(path));
+    if let (Some((first, _)), Some((second, _))) = (to_stdout.next(), to_stdout.next()) {
+        let message = format!("{first} and {second} cannot both go to standard output");
         return Err(InputError::plain(message).into());
     }
-    if arguments.trace.is_some() && experiment.points.len() != 1 {
+    let mut of_one_run = outputs[1..].iter().filter(|(_, path)| path.is_some());
+    if experiment.points.len() != 1
+        && let Some((option, _)) = of_one_run.next()
+    {
         let message = format!(
-            "--trace needs an experiment of one point; this one has {}",
+            "{option} needs an experiment of one point; this one has {}",
             experiment.points.len()
         );
         let swept: Vec<_> = experiment.points[0].swept.iter().map(|(s, _)| s.key).collect();
@@ -130,7 +151,8 @@ fn read(arguments: &Arguments) -> Result<Experiment, Failure> {
 fn units(arguments: &Arguments, experiment: &Experiment) -> u64 {
     let once = experiment.points.len() as u64 * u64::from(experiment.seeds.count);
     let times = if arguments.check_determinism { 2 } else { 1 };
-    (once * times + u64::from(arguments.trace.is_some())) * UNITS_PER_RUN
+    let watched = [&arguments.trace, &arguments.events].into_iter().flatten().count() as u64;
+    (once * times + watched) * UNITS_PER_RUN
 }
 
 /// Runs everything, twice if asked to; false if the second time differs.

@@ -6,6 +6,7 @@
 //! * [`Runner`] runs every point of an experiment with every seed, side by side.
 //! * [`Metrics`] are means over the seeds with 95 % confidence intervals.
 //! * [`CATALOGUE`] names the published evaluations; [`Prepared::run`] repeats one.
+//! * [`write_events`] and [`write_perfetto`] write what happens in a run, as lines and for a viewer.
 //! * [`collect_series`] keeps of a run what charts over time show.
 //! * [`SimReport`] and [`ReproduceReport`] are the documented JSON of both.
 #![allow(
@@ -23,6 +24,7 @@ mod experiment;
 mod input_error;
 mod metrics;
 mod nearest;
+mod perfetto;
 pub mod published;
 mod replicast;
 mod report;
@@ -42,10 +44,11 @@ pub use evaluation::{
 pub use experiment::{Experiment, MOST_POINTS, Point};
 pub use input_error::InputError;
 pub use metrics::{LatencyMetrics, Metrics, named_counts, total_counts};
+pub use perfetto::{TraceSpan, TraceSpanError, write_perfetto};
 pub use report::{PointReport, ReproduceReport, RunSummary, SCHEMA, SimReport};
 pub use runner::{
     Completions, Execution, Mismatch, Progress, Runner, UNITS_PER_RUN, combined_hash, mismatches,
 };
 pub use series::{MOST_BINS, MeanAndMax, RunSeries, SeriesCollector, SeriesSpec, collect_series};
 pub use timeline::{Timeline, TimelineBar, TimelineSpec, WindowState};
-pub use trace::write_trace;
+pub use trace::write_events;

@@ -10,10 +10,10 @@ use crate::report::Operation;
 
 /// One thing that happened, told as soon as its times are certain.
 ///
-/// A message or the service of a disk is told when it begins, with the time at which it will end,
-/// since nothing changes that any more. So times may lie after those of the next observation, and
-/// after the end of the run. Whatever has begun is told to end: a run that stops says so of the
-/// requests, windows and payload that are still under way.
+/// A message and the service of a disk are told when they begin, with the time at which they will
+/// end, since nothing changes that any more; payload is told when it has arrived. So times may lie
+/// after those of the next observation, and after the end of the run. Whatever has begun is told to
+/// end: a run that stops tells of the requests, windows and payload that are still under way.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Observation {
     /// An initiator starts a request.
@@ -85,7 +85,7 @@ pub enum Observation {
     },
     /// A window is reserved no longer.
     WindowClosed(ClosedWindow),
-    /// Payload has left a port, once for all receivers of a multicast.
+    /// Payload has left a port and arrived at its first receiver. Told once for a multicast.
     Sent {
         /// For which request.
         request: RequestId,

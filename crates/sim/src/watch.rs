@@ -148,13 +148,6 @@ impl Watch {
         }
     }
 
-    /// When all payload in `slot` leaves its sender is certain.
-    pub(crate) fn all_sent(&mut self, slot: u32) {
-        if let Some(payload) = self.payload.get_mut(&slot) {
-            self.told.extend(payload.tell_sent());
-        }
-    }
-
     /// The last bit of the payload in `slot` is at `to`, which takes it unless it is down. Gives the
     /// times at which it left its sender.
     pub(crate) fn arrived(
@@ -166,6 +159,7 @@ impl Watch {
     ) -> Option<(Time, Time)> {
         let payload = self.payload.get_mut(&slot)?;
         let left = (payload.sent.begin(), payload.sent.end());
+        self.told.extend(payload.tell_sent());
         if is_up {
             self.told.extend(payload.arrival(to, trip));
         }

@@ -151,7 +151,6 @@ impl ReplicastModel {
             let before_last = start + self.time_of_frames(size.saturating_sub(last));
             self.watch.leaves(slot, start, before_last, size.saturating_sub(last));
             self.watch.leaves(slot, before_last, start + self.time_of_frames(size), last);
-            self.watch.all_sent(slot);
         }
     }
 
@@ -175,9 +174,6 @@ impl ReplicastModel {
         self.transfers.get_mut(slot).left = left;
         let sent = now + self.timing.data_rate.time_for(size);
         self.watch.leaves(slot, now, sent, size);
-        if left == Size::ZERO {
-            self.watch.all_sent(slot);
-        }
         let members = self.groups.members(group);
         for position in to.iter() {
             let TargetId(target) = members[usize::from(position)];

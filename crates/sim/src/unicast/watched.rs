@@ -81,7 +81,6 @@ impl UnicastModel {
             let ((begin, already), (end, sent)) = (before, flow.progress());
             self.watch.leaves(slot, begin, now, flow.size_of(sent - 1 - already));
             self.watch.leaves(slot, now, end, flow.last_frame());
-            self.watch.all_sent(slot);
         }
     }
 
