@@ -182,7 +182,7 @@ fn told(experiment: &Experiment, report: &SimReport) -> String {
 }
 
 fn metrics_table(metrics: &Metrics, point: &PointReport) -> String {
-    let mut table = table(&["metric", "mean ± 95 % interval", "unit"]);
+    let mut table = table(&["metric", "value ± 95 % interval", "unit"]);
     let mut row = |name: &str, value: String, unit: &str| {
         table.add_row([name, &value, unit]);
     };
@@ -208,6 +208,7 @@ fn metrics_table(metrics: &Metrics, point: &PointReport) -> String {
     }
     row("disk utilization", percentage(metrics.disk_utilization), "");
     row("disk queue length", estimate(metrics.disk_queue_length), "chunks");
+    row("disk wait", estimate(metrics.disk_wait_us), "us");
     row("link utilization", percentage(metrics.link_utilization), "");
     for (name, count) in point.counts.iter().filter(|(_, count)| **count > 0) {
         row(&name.replace('_', " "), count.to_string(), "in all runs");

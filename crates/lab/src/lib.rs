@@ -41,7 +41,10 @@ pub use evaluation::{
 };
 pub use experiment::{Experiment, MOST_POINTS, Point};
 pub use input_error::InputError;
-pub use metrics::{LatencyMetrics, Metrics, named_counts, total_counts};
+pub use metrics::{
+    Better, LatencyMetrics, Metric, Metrics, metric_definitions, named_counts, run_metrics,
+    total_counts,
+};
 pub use report::{PointReport, ReproduceReport, RunSummary, SCHEMA, SimReport};
 pub use runner::{
     Completions, Execution, Mismatch, Progress, Runner, UNITS_PER_RUN, combined_hash, mismatches,

@@ -7,12 +7,14 @@ use serde::Serialize;
 
 use crate::evaluation::{Claim, Figure, Outcome, Row};
 use crate::experiment::{Experiment, Point};
-use crate::metrics::{Metrics, named_counts, total_counts};
+use crate::metrics::{
+    Metric, Metrics, metric_definitions, named_counts, run_metrics, total_counts,
+};
 use crate::runner::{Execution, combined_hash, mix};
 use crate::setting;
 
 /// Version of the form of both objects. It grows when a field changes its meaning or goes away.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// What `slotcast sim --json` writes.
 #[derive(Debug, Clone, Serialize)]
@@ -38,6 +40,8 @@ pub struct SimReport {
     pub events_per_s: f64,
     /// Hash over the trace hashes of all runs, in hexadecimal.
     pub trace_hash: String,
+    /// The metrics that have an interval, with unit and direction.
+    pub metric_definitions: Vec<Metric>,
     /// The one point of an experiment without a sweep.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub point: Option<PointReport>,
@@ -54,7 +58,7 @@ pub struct PointReport {
     pub sweep: BTreeMap<&'static str, String>,
     /// Every setting with its value, as an experiment file would say it.
     pub configuration: BTreeMap<&'static str, String>,
-    /// Means over the seeds.
+    /// Over the seeds.
     pub metrics: Metrics,
     /// Sums over the seeds.
     pub counts: BTreeMap<&'static str, u64>,
@@ -79,6 +83,8 @@ pub struct RunSummary {
     pub chunks_per_s: f64,
     /// Mean latency in microseconds.
     pub mean_latency_us: f64,
+    /// Every metric of this run by name; none where it had nothing to measure.
+    pub metrics: BTreeMap<String, Option<f64>>,
     /// What happened in it.
     pub counts: BTreeMap<&'static str, u64>,
 }
@@ -119,6 +125,7 @@ impl SimReport {
             wall_time_s: wall.as_secs_f64(),
             events_per_s: per_second(events, wall),
             trace_hash: hex(combined_hash(all())),
+            metric_definitions: metric_definitions(),
             point,
             points: experiment.is_sweep.then_some(points),
         }
@@ -158,6 +165,7 @@ impl RunSummary {
             trace_hash: hex(report.trace_hash),
             chunks_per_s: report.chunks_per_s,
             mean_latency_us: report.latency.mean,
+            metrics: run_metrics(report),
             counts: named_counts(&report.counts).into_iter().collect(),
         }
     }
