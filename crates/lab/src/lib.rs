@@ -5,6 +5,7 @@
 //! * [`Experiment`] is read from a TOML file and checked as a whole before anything runs.
 //! * [`Runner`] runs every point of an experiment with every seed, side by side.
 //! * [`Metrics`] are means over the seeds with 95 % confidence intervals.
+//! * [`Comparison`] holds two results against each other.
 //! * [`CATALOGUE`] names the published evaluations; [`Prepared::run`] repeats one.
 //! * [`collect_series`] keeps of a run what charts over time show.
 //! * [`SimReport`] and [`ReproduceReport`] are the documented JSON of both.
@@ -16,6 +17,7 @@
 
 mod catalogue;
 mod choosy;
+mod comparison;
 mod configuration;
 mod estimate;
 mod evaluation;
@@ -33,6 +35,9 @@ mod timeline;
 mod trace;
 
 pub use catalogue::{CATALOGUE, evaluation};
+pub use comparison::{
+    Compared, Comparison, Judgement, MetricComparison, PointComparison, SettingDifference, Verdict,
+};
 pub use configuration::{Configuration, Seeds};
 pub use estimate::{Estimate, Spread};
 pub use evaluation::{
