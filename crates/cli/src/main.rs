@@ -14,6 +14,7 @@ mod output;
 mod progress;
 mod reproduce;
 mod sim;
+mod statistics;
 
 use std::process::ExitCode;
 

@@ -4,7 +4,8 @@
 //! * [`setting`] is the one table of everything that can be set.
 //! * [`Experiment`] is read from a TOML file and checked as a whole before anything runs.
 //! * [`Runner`] runs every point of an experiment with every seed, side by side.
-//! * [`Metrics`] are means over the seeds with 95 % confidence intervals.
+//! * [`Runner::study`] does what an experiment asks for: warm-up, seeds until the figures are precise.
+//! * [`Metrics`] are figures over the seeds with 95 % confidence intervals.
 //! * [`Comparison`] holds two results against each other.
 //! * [`CATALOGUE`] names the published evaluations; [`Prepared::run`] repeats one.
 //! * [`collect_series`] keeps of a run what charts over time show.
@@ -25,20 +26,25 @@ mod experiment;
 mod input_error;
 mod metrics;
 mod nearest;
+mod precision;
 pub mod published;
 mod replicast;
 mod report;
 mod runner;
 mod series;
 pub mod setting;
+mod study;
+mod tail;
+mod theory;
 mod timeline;
 mod trace;
+mod warmup;
 
 pub use catalogue::{CATALOGUE, evaluation};
 pub use comparison::{
     Compared, Comparison, Judgement, MetricComparison, PointComparison, SettingDifference, Verdict,
 };
-pub use configuration::{Configuration, Seeds};
+pub use configuration::{Configuration, Seeds, Statistics, WarmupRule};
 pub use estimate::{Estimate, Spread};
 pub use evaluation::{
     Claim, Evaluation, Figure, Figures, Findings, Measured, Mode, Outcome, Part, Prepared, Row,
@@ -50,10 +56,15 @@ pub use metrics::{
     Better, LatencyMetrics, Metric, Metrics, metric_definitions, named_counts, run_metrics,
     total_counts,
 };
+pub use precision::{Precision, Reached, Stopped};
 pub use report::{PointReport, ReproduceReport, RunSummary, SCHEMA, SimReport};
 pub use runner::{
     Completions, Execution, Mismatch, Progress, Runner, UNITS_PER_RUN, combined_hash, mismatches,
 };
 pub use series::{MOST_BINS, MeanAndMax, RunSeries, SeriesCollector, SeriesSpec, collect_series};
+pub use study::{Closing, Onlooker, Study};
+pub use tail::{TailAtScale, at_least_one_beyond};
+pub use theory::{DiskWaitTheory, LittleReport, LittleTheory, Theory};
 pub use timeline::{Timeline, TimelineBar, TimelineSpec, WindowState};
 pub use trace::write_trace;
+pub use warmup::{Batches, Settling, Warmup, mser};
