@@ -67,4 +67,4 @@ pub use tail::{TailAtScale, at_least_one_beyond};
 pub use theory::{DiskWaitTheory, LittleReport, LittleTheory, Theory};
 pub use timeline::{Timeline, TimelineBar, TimelineSpec, WindowState};
 pub use trace::write_trace;
-pub use warmup::{Batches, Settling, Warmup, mser};
+pub use warmup::{Batches, Pilots, Settling, Warmup, mser};

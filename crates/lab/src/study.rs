@@ -4,24 +4,20 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use slotcast_sim::{Latencies, Scenario};
+use slotcast_sim::Latencies;
 use slotcast_units::Span;
 
 use crate::configuration::{Seeds, WarmupRule};
-use crate::estimate::Estimate;
 use crate::experiment::{Experiment, Point};
 use crate::input_error::InputError;
 use crate::metrics::Metrics;
 use crate::precision::{Precision, Reached, Stages};
 use crate::report::PointReport;
 use crate::runner::{Completions, Execution, Job, Progress, Runner, impossible};
-use crate::warmup::{Batches, Settling, Warmup};
+use crate::warmup::{Batches, Pilots, Settling};
 
 /// How many pilot runs look for the warm-up of a point.
 const PILOTS: u32 = 5;
-/// How often their length is doubled if they find none.
-const DOUBLINGS: u32 = 3;
-
 /// What an experiment found.
 #[derive(Debug)]
 pub struct Study {
@@ -124,25 +120,17 @@ impl Runner {
         seeds: Seeds,
         onlooker: &dyn Onlooker,
     ) -> Result<Pilots, Box<InputError>> {
-        let first = seeds.first.wrapping_sub(u64::from(PILOTS));
+        let seeds = Seeds { first: seeds.first.wrapping_sub(u64::from(PILOTS)), count: PILOTS };
         let mut pilot = point.clone();
         pilot.scenario.run.warmup = Span::ZERO;
-        for doublings in 0.. {
+        Pilots::settle(point.scenario.run.length, |length| {
+            pilot.scenario.run.length = length;
             onlooker.expect(u64::from(PILOTS));
-            let runs = self.run(
-                std::slice::from_ref(&pilot),
-                Seeds { first, count: PILOTS },
-                Completions::Drop,
-                &|units| onlooker.progress(units),
-            )?;
-            let batches: Vec<_> = runs.into_iter().flatten().map(|run| run.batches).collect();
-            let settling = Settling::of(&batches.iter().collect::<Vec<_>>());
-            if matches!(settling, Settling::By(_)) || doublings == DOUBLINGS {
-                return Ok(Pilots { batches, length: pilot.scenario.run.length, settling });
-            }
-            pilot.scenario.run.length = pilot.scenario.run.length * 2;
-        }
-        unreachable!("the last doubling returns")
+            let progress = |units| onlooker.progress(units);
+            let point = std::slice::from_ref(&pilot);
+            let runs = self.run(point, seeds, Completions::Drop, &progress)?;
+            Ok(runs.into_iter().flatten().map(|run| run.batches).collect())
+        })
     }
 
     /// Runs every point with as many seeds as it needs.
@@ -216,14 +204,6 @@ impl Runner {
             replications.into_iter().map(|r| r.into_inner().expect("no thread panics").end());
         Ok(done.unzip())
     }
-}
-
-/// The pilot runs of a point.
-#[derive(Debug)]
-struct Pilots {
-    batches: Vec<Batches>,
-    length: Span,
-    settling: Settling,
 }
 
 /// The runs of a point, as they come in.
@@ -325,12 +305,5 @@ impl Replications<'_> {
             self.sum_up();
         }
         (self.report.expect("it was summed up"), self.runs)
-    }
-}
-
-impl Pilots {
-    fn judge(&self, measured: &Scenario, mean_latency: Estimate) -> Warmup {
-        let batches: Vec<_> = self.batches.iter().collect();
-        Warmup::new(WarmupRule::Found, measured, &batches, self.length, mean_latency)
     }
 }

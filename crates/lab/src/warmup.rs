@@ -108,6 +108,52 @@ impl Settling {
     }
 }
 
+/// How often the length of pilot runs is doubled if they do not settle.
+const DOUBLINGS: u32 = 3;
+
+/// Runs from a standing start that were done to find the warm-up.
+#[derive(Debug, Clone)]
+pub struct Pilots {
+    /// Their latencies.
+    pub batches: Vec<Batches>,
+    /// How long they were.
+    pub length: Span,
+    /// What they say.
+    pub settling: Settling,
+}
+
+impl Pilots {
+    /// Asks `run` for runs of `length`, and for longer ones, up to eight times, as long as they do not
+    /// settle.
+    ///
+    /// # Errors
+    /// Those of `run`.
+    pub fn settle<E>(
+        length: Span,
+        mut run: impl FnMut(Span) -> Result<Vec<Batches>, E>,
+    ) -> Result<Pilots, E> {
+        let mut pilots = |length| {
+            let batches = run(length)?;
+            let settling = Settling::of(&batches.iter().collect::<Vec<_>>());
+            Ok(Pilots { batches, length, settling })
+        };
+        let mut last = pilots(length)?;
+        for _ in 0..DOUBLINGS {
+            if matches!(last.settling, Settling::By(_)) {
+                break;
+            }
+            last = pilots(last.length * 2)?;
+        }
+        Ok(last)
+    }
+
+    /// The warm-up of `measured` as these runs found it.
+    pub(crate) fn judge(&self, measured: &Scenario, mean_latency: Estimate) -> Warmup {
+        let batches: Vec<_> = self.batches.iter().collect();
+        Warmup::new(WarmupRule::Found, measured, &batches, self.length, mean_latency)
+    }
+}
+
 /// The warm-up of a point, and whether it is long enough.
 #[derive(Debug, Clone, Serialize)]
 pub struct Warmup {
