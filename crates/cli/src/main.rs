@@ -5,6 +5,7 @@
     reason = "ring 3 reads files and clocks"
 )]
 
+mod compare;
 mod explain;
 mod failure;
 mod format;
@@ -13,6 +14,7 @@ mod output;
 mod progress;
 mod reproduce;
 mod sim;
+mod statistics;
 
 use std::process::ExitCode;
 
@@ -30,6 +32,7 @@ const EXAMPLES: &str = "\
 Examples:
   slotcast reproduce                           repeat every published figure
   slotcast sim experiments/first.toml          run one experiment
+  slotcast compare a.json b.json               two results of sim --json, metric by metric
   slotcast sim --list                          everything that an experiment can set
   slotcast explain disk.rate                   one of those in full
 
@@ -42,6 +45,7 @@ Exit status:
 enum Command {
     Reproduce(reproduce::Arguments),
     Sim(sim::Arguments),
+    Compare(compare::Arguments),
     Explain(explain::Arguments),
 }
 
@@ -50,6 +54,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
     };
     result.unwrap_or_else(failure::report)

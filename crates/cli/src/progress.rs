@@ -19,9 +19,10 @@ pub(crate) struct Bar {
 impl Bar {
     /// For `units` of work.
     pub(crate) fn new(units: u64) -> Bar {
-        let style =
-            ProgressStyle::with_template("{bar:40} {percent:>3}%  {elapsed} of about {duration}")
-                .expect("a valid template");
+        let style = ProgressStyle::with_template(
+            "{bar:40} {percent:>3}%  {elapsed} of about {duration}  {msg}",
+        )
+        .expect("a valid template");
         let bar = ProgressBar::with_draw_target(Some(units), ProgressDrawTarget::hidden());
         let never = !io::stderr().is_terminal();
         Bar { bar: bar.with_style(style), start: Instant::now(), shown: AtomicBool::new(never) }
@@ -33,6 +34,16 @@ impl Bar {
         if self.start.elapsed() > PATIENCE && !self.shown.swap(true, Ordering::Relaxed) {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
+    }
+
+    /// Adds `units` to the work.
+    pub(crate) fn expect(&self, units: u64) {
+        self.bar.inc_length(units);
+    }
+
+    /// Writes `message` beside the bar.
+    pub(crate) fn tell(&self, message: String) {
+        self.bar.set_message(message);
     }
 
     /// Takes the bar away while `print` writes.

@@ -6,8 +6,9 @@ mod read;
 use std::path::Path;
 
 use slotcast_sim::{Scenario, ScenarioError};
+use slotcast_units::Share;
 
-use crate::configuration::{Configuration, Seeds};
+use crate::configuration::{Configuration, Seeds, Statistics, WarmupRule};
 use crate::input_error::{InputError, Source};
 use crate::setting::{self, Setting, Value};
 use draft::Draft;
@@ -26,6 +27,8 @@ pub struct Experiment {
     pub description: Option<String>,
     /// The seeds that every point runs with.
     pub seeds: Seeds,
+    /// How the start of a run is dealt with, and when there are seeds enough.
+    pub statistics: Statistics,
     /// The points of the sweep, the last block varying fastest; one point without a sweep.
     pub points: Vec<Point>,
     /// Whether there is a sweep.
@@ -83,7 +86,11 @@ impl Experiment {
 
     /// The configuration of `point`, which must be one of this experiment's.
     pub fn configuration(&self, point: &Point) -> Configuration {
-        Configuration { scenario: point.scenario.clone(), seeds: self.seeds }
+        Configuration {
+            scenario: point.scenario.clone(),
+            seeds: self.seeds,
+            statistics: self.statistics,
+        }
     }
 }
 
@@ -119,14 +126,42 @@ impl Draft {
                 .map_err(|error| self.impossible(&error, index, &point))?;
             points.push(point);
         }
+        self.check_statistics(&base)?;
         Ok(Experiment {
             name: self.name,
             title: self.title,
             description: self.description,
             seeds: base.seeds,
+            statistics: base.statistics,
             is_sweep: !self.sweep.is_empty(),
             points,
         })
+    }
+
+    /// Whether the rules for warm-up and precision fit what else is said.
+    fn check_statistics(&self, base: &Configuration) -> Result<(), Box<InputError>> {
+        let Statistics { warmup, precision, max_seeds, .. } = base.statistics;
+        let wrong = |key: &str, message: String, label: &str| {
+            Err(match self.origin(key, 0) {
+                Some(origin) => origin.error(message, label),
+                None => InputError::whole(&self.source, message).with_help(Some(label.into())),
+            })
+        };
+        let swept = |key| {
+            self.sweep.iter().flat_map(|block| &block.axes).any(|axis| axis.setting.key == key)
+        };
+        if warmup == WarmupRule::Found && swept("run.warmup") {
+            let message = "run.warmup: a warm-up that is found cannot be swept";
+            let label = "leave it out, or set `statistics.warmup` to \"as-set\"";
+            return wrong("run.warmup", message.into(), label);
+        }
+        if precision > Share::ZERO && base.seeds.count > max_seeds {
+            let message =
+                format!("{} seeds are more than the bound of {max_seeds}", base.seeds.count);
+            let label = "expected `statistics.max_seeds` to be at least `seeds.count`";
+            return wrong("statistics.max_seeds", message, label);
+        }
+        Ok(())
     }
 
     /// Points at the line that set the key which the simulator rejects.

@@ -4,7 +4,9 @@
 //! * [`setting`] is the one table of everything that can be set.
 //! * [`Experiment`] is read from a TOML file and checked as a whole before anything runs.
 //! * [`Runner`] runs every point of an experiment with every seed, side by side.
-//! * [`Metrics`] are means over the seeds with 95 % confidence intervals.
+//! * [`Runner::study`] does what an experiment asks for: warm-up, seeds until the figures are precise.
+//! * [`Metrics`] are figures over the seeds with 95 % confidence intervals.
+//! * [`Comparison`] holds two results against each other.
 //! * [`CATALOGUE`] names the published evaluations; [`Prepared::run`] repeats one.
 //! * [`write_events`] and [`write_perfetto`] write what happens in a run, as lines and for a viewer.
 //! * [`collect_series`] keeps of a run what charts over time show.
@@ -17,6 +19,7 @@
 
 mod catalogue;
 mod choosy;
+mod comparison;
 mod configuration;
 mod estimate;
 mod evaluation;
@@ -25,17 +28,25 @@ mod input_error;
 mod metrics;
 mod nearest;
 mod perfetto;
+mod precision;
 pub mod published;
 mod replicast;
 mod report;
 mod runner;
 mod series;
 pub mod setting;
+mod study;
+mod tail;
+mod theory;
 mod timeline;
 mod trace;
+mod warmup;
 
 pub use catalogue::{CATALOGUE, evaluation};
-pub use configuration::{Configuration, Seeds};
+pub use comparison::{
+    Compared, Comparison, Judgement, MetricComparison, PointComparison, SettingDifference, Verdict,
+};
+pub use configuration::{Configuration, Seeds, Statistics, WarmupRule};
 pub use estimate::{Estimate, Spread};
 pub use evaluation::{
     Claim, Evaluation, Figure, Figures, Findings, Measured, Mode, Outcome, Part, Prepared, Row,
@@ -43,12 +54,20 @@ pub use evaluation::{
 };
 pub use experiment::{Experiment, MOST_POINTS, Point};
 pub use input_error::InputError;
-pub use metrics::{LatencyMetrics, Metrics, named_counts, total_counts};
+pub use metrics::{
+    Better, LatencyMetrics, Metric, Metrics, metric_definitions, named_counts, run_metrics,
+    total_counts,
+};
 pub use perfetto::{TraceSpan, TraceSpanError, write_perfetto};
+pub use precision::{Precision, Reached, Stopped};
 pub use report::{PointReport, ReproduceReport, RunSummary, SCHEMA, SimReport};
 pub use runner::{
     Completions, Execution, Mismatch, Progress, Runner, UNITS_PER_RUN, combined_hash, mismatches,
 };
 pub use series::{MOST_BINS, MeanAndMax, RunSeries, SeriesCollector, SeriesSpec, collect_series};
+pub use study::{Closing, Onlooker, Study};
+pub use tail::{TailAtScale, at_least_one_beyond};
+pub use theory::{DiskWaitTheory, LittleReport, LittleTheory, Theory};
 pub use timeline::{Timeline, TimelineBar, TimelineSpec, WindowState};
 pub use trace::write_events;
+pub use warmup::{Batches, Pilots, Settling, Warmup, mser};

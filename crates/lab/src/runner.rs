@@ -1,14 +1,16 @@
 //! Many runs side by side. One run is one thread, so results do not depend on the number of threads.
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use rayon::prelude::*;
 use slotcast_sim::{Observer, RunReport, Scenario, ScenarioError};
 use slotcast_units::{Span, Time};
 
 use crate::configuration::Seeds;
 use crate::experiment::Point;
 use crate::input_error::InputError;
+use crate::warmup::Batches;
 
 /// Called with the thousandths of a run that were done since the last call, from any thread.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
@@ -23,6 +25,8 @@ pub struct Execution {
     pub report: RunReport,
     /// How long it took on its thread.
     pub wall: Duration,
+    /// Its latencies in the order of completion, for what is asked of the start of a run.
+    pub batches: Batches,
 }
 
 /// Whether the list of every single request is kept, at 24 bytes each.
@@ -32,6 +36,13 @@ pub enum Completions {
     Keep,
     /// Dropped when a run ends.
     Drop,
+}
+
+/// One run that is to be done.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Job<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) seed: u64,
 }
 
 /// A fixed number of threads that run simulations.
@@ -65,25 +76,49 @@ impl Runner {
         completions: Completions,
         progress: Progress<'_>,
     ) -> Result<Vec<Vec<Execution>>, Box<InputError>> {
-        let jobs: Vec<(&Point, u64)> =
-            points.iter().flat_map(|point| seeds.iter().map(move |seed| (point, seed))).collect();
-        let done: Vec<Result<Execution, ScenarioError>> = self.pool.install(|| {
-            jobs.par_iter()
-                // A job is long and they differ: hand them out one by one.
-                .with_max_len(1)
-                .map(|(point, seed)| execute(&point.scenario, *seed, completions, progress))
-                .collect()
+        let jobs: Vec<Job<'_>> = points
+            .iter()
+            .flat_map(|point| seeds.iter().map(|seed| Job { scenario: &point.scenario, seed }))
+            .collect();
+        let done: Vec<_> = jobs.iter().map(|_| Mutex::new(None)).collect();
+        self.run_in_order(&jobs, completions, progress, &|| false, &|index, execution| {
+            *done[index].lock().expect("no thread panics") = Some(execution);
         });
-        let mut done = done.into_iter();
+        let taken = |run: Mutex<Option<_>>| run.into_inner().expect("no thread panics");
+        let mut done = done.into_iter().map(|run| taken(run).expect("every job was done"));
         let mut per_point = Vec::with_capacity(points.len());
         for point in points {
             let runs = done.by_ref().take(seeds.count as usize).collect::<Result<Vec<_>, _>>();
-            per_point.push(runs.map_err(|error| {
-                InputError::plain(format!("this cannot be run: {error} {}", point.label()))
-            })?);
+            per_point.push(runs.map_err(|error| impossible(&error, point))?);
         }
         Ok(per_point)
     }
+
+    /// Does `jobs` on all threads, and calls `finished` with the index of each that is done. They start in
+    /// order, so whatever `stop` cuts off, once it says true, is at the end.
+    pub(crate) fn run_in_order(
+        &self,
+        jobs: &[Job<'_>],
+        completions: Completions,
+        progress: Progress<'_>,
+        stop: &(dyn Fn() -> bool + Sync),
+        finished: &(dyn Fn(usize, Result<Execution, ScenarioError>) + Sync),
+    ) {
+        let next = AtomicUsize::new(0);
+        // A job is long and they differ: each thread takes the next one when it has done its own.
+        self.pool.broadcast(|_| {
+            while !stop() {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(Job { scenario, seed }) = jobs.get(index) else { break };
+                finished(index, execute(scenario, *seed, completions, progress));
+            }
+        });
+    }
+}
+
+/// The error for a point that cannot be run after all.
+pub(crate) fn impossible(error: &ScenarioError, point: &Point) -> Box<InputError> {
+    InputError::plain(format!("this cannot be run: {error} {}", point.label()))
 }
 
 fn execute(
@@ -97,10 +132,11 @@ fn execute(
     let mut report = slotcast_sim::run_observed(scenario, seed, &mut watch)?;
     let wall = start.elapsed();
     watch.finish();
+    let batches = Batches::of(&report.completions);
     if completions == Completions::Drop {
         report.completions = Vec::new();
     }
-    Ok(Execution { report, wall })
+    Ok(Execution { report, wall, batches })
 }
 
 /// Turns simulated time into progress.
@@ -185,11 +221,11 @@ pub fn mismatches(
 mod tests {
     use super::*;
     use crate::metrics::tests::report;
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::atomic::AtomicU64;
 
     fn execution(seed: u64, hash: u64) -> Execution {
         let report = RunReport { trace_hash: hash, ..report(seed, &[100]) };
-        Execution { report, wall: Duration::ZERO }
+        Execution { report, wall: Duration::ZERO, batches: Batches::default() }
     }
 
     #[test]

@@ -54,6 +54,11 @@ impl Setting {
         self.key.split_once('.').map_or(self.key, |(section, _)| section)
     }
 
+    /// Whether a sweep can vary it. What says how every point is run cannot differ from one to the next.
+    pub fn can_be_swept(&self) -> bool {
+        !matches!(self.section(), "seeds" | "statistics")
+    }
+
     /// The part of the key after the dot.
     pub fn name(&self) -> &'static str {
         self.key.split_once('.').map_or(self.key, |(_, name)| name)

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use slotcast_engine::{Stream, Streams};
+use slotcast_engine::{Gauge, Stream, Streams};
 use slotcast_protocol::ChunkId;
 use slotcast_units::{Size, Span, Time};
 
@@ -54,6 +54,8 @@ pub(crate) struct Clients {
     clients: Vec<Client>,
     spec: Workload,
     mean_gap: Span,
+    /// Requests that were asked for and have not ended.
+    under_way: Gauge,
 }
 
 impl Clients {
@@ -67,7 +69,12 @@ impl Clients {
         let spec = scenario.workload.clone();
         let initiators = u64::from(scenario.cluster.initiators);
         let mean_gap = Span::from_secs_f64(initiators as f64 / spec.arrivals_per_s.max(1) as f64);
-        Clients { clients: (0..scenario.cluster.initiators).map(client).collect(), spec, mean_gap }
+        Clients {
+            clients: (0..scenario.cluster.initiators).map(client).collect(),
+            spec,
+            mean_gap,
+            under_way: Gauge::new(),
+        }
     }
 
     pub(crate) fn chunk_size(&self) -> Size {
@@ -99,6 +106,7 @@ impl Clients {
     /// Open loop: a request arrives.
     pub(crate) fn arrive(&mut self, initiator: u32, now: Time) {
         self.client(initiator).waiting.push_back(now);
+        self.under_way.add(now, 1);
     }
 
     /// The next request that `initiator` may start now, if any. `stored` chunks can be fetched.
@@ -115,11 +123,25 @@ impl Clients {
         client.in_flight += 1;
         let is_get = gets > 0.0 && stored > 0 && client.random.chance(gets);
         let operation = if is_get { Operation::Get } else { Operation::Put };
+        if load == Load::Closed {
+            self.under_way.add(now, 1);
+        }
         Some(Job { operation, asked })
     }
 
     /// A request of `initiator` has ended, well or not.
-    pub(crate) fn ended(&mut self, initiator: u32) {
+    pub(crate) fn ended(&mut self, initiator: u32, now: Time) {
         self.client(initiator).in_flight -= 1;
+        self.under_way.add(now, -1);
+    }
+
+    /// Requests that were asked for and have not ended, over time.
+    pub(crate) fn under_way(&mut self) -> &mut Gauge {
+        &mut self.under_way
+    }
+
+    /// When each arrival came that still waits for a place in a window.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = Time> {
+        self.clients.iter().flat_map(|client| client.waiting.iter().copied())
     }
 }

@@ -3,8 +3,9 @@
 use slotcast_engine::{Agenda, Model, Simulation};
 use slotcast_units::{Span, Time};
 
+use crate::clients::Clients;
 use crate::observe::{Observer, TraceLine};
-use crate::recorder::{Recorder, measured_until};
+use crate::recorder::{Recorder, UnderWay, measured_until};
 use crate::report::RunReport;
 use crate::scenario::Scenario;
 use crate::watch::Watch;
@@ -17,6 +18,12 @@ pub(crate) trait ClusterModel: Model + Sized {
     fn recorder(&mut self) -> &mut Recorder;
 
     fn into_recorder(self) -> Recorder;
+
+    fn clients(&mut self) -> &mut Clients;
+
+    /// When each request was asked for that this model has in its hands, those left out that wait at the
+    /// load for a place in a window.
+    fn asked(&self) -> impl Iterator<Item = Time>;
 
     /// Where executed events are written while somebody looks on.
     fn trace(&mut self) -> &mut Trace;
@@ -70,6 +77,7 @@ pub(crate) fn drive<M: ClusterModel>(
     let warm = Time::ZERO + scenario.run.warmup;
     let step = Span::from_ns((end.as_ns() / STEPS).max(1));
     let mut reached = Time::ZERO;
+    let mut under_way = UnderWay::default();
     let mut measuring = scenario.run.warmup == Span::ZERO;
     while reached < end {
         let mut next = (reached + step).min(end);
@@ -83,7 +91,10 @@ pub(crate) fn drive<M: ClusterModel>(
         tell(simulation.model_mut(), observer);
         reached = next;
         if !measuring && reached == warm {
-            simulation.model_mut().recorder().start_measuring(warm);
+            let model = simulation.model_mut();
+            under_way.age_at_start = age(model, warm);
+            model.clients().under_way().reset(warm);
+            model.recorder().start_measuring(warm);
             measuring = true;
         }
         observer.progress(reached);
@@ -94,7 +105,10 @@ pub(crate) fn drive<M: ClusterModel>(
     }
 
     let (events, trace_hash) = (simulation.executed(), simulation.trace_hash());
-    let report = simulation.into_model().into_recorder().report(scenario, seed, end);
+    let mut model = simulation.into_model();
+    under_way.age_at_end = age(&mut model, end);
+    under_way.integral = model.clients().under_way().integral(end);
+    let report = model.into_recorder().report(scenario, seed, end, under_way);
     RunReport { events, trace_hash, ..report }
 }
 
@@ -105,4 +119,11 @@ fn tell<M: ClusterModel>(model: &mut M, observer: &mut dyn Observer) {
     for observation in model.watch().take() {
         observer.observe(observation);
     }
+}
+
+/// How long all requests under way have been under way, together, in ns.
+fn age<M: ClusterModel>(model: &mut M, now: Time) -> u128 {
+    let since = |asked: Time| u128::from((now - asked).as_ns());
+    let waiting: u128 = model.clients().waiting().map(since).sum();
+    waiting + model.asked().map(since).sum::<u128>()
 }

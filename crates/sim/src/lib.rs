@@ -7,6 +7,7 @@ mod check;
 mod clients;
 mod drive;
 mod faults;
+mod latencies;
 mod observation;
 mod observe;
 mod pool;
@@ -18,15 +19,17 @@ mod unicast;
 mod watch;
 
 pub use check::{ScenarioError, check};
+pub use latencies::{Latencies, Latency, PooledLatencies, SortedLatencies};
 pub use observation::{ClosedWindow, Course, Fate, Observation, Outcome, Piece, Way};
 pub use observe::{Observer, Place, TraceLine, Unobserved};
 pub use recorder::measured_until;
-pub use report::{Completion, Counts, Latency, Operation, RunReport};
+pub use report::{Completion, Counts, DiskWait, Operation, RunReport};
 pub use scenario::{
     Backpressure, Cluster, Disk, Faults, Fidelity, Grant, IdleExtension, Load, Network, Protocol,
     ProtocolKind, Quirks, Replicast, Run, Scenario, SequenceChoice, TargetChoice, Unicast,
     Workload,
 };
+pub use slotcast_engine::Little;
 pub use slotcast_protocol::{RequestId, Window};
 
 /// Runs `scenario` with `seed`.

@@ -1,9 +1,10 @@
 //! Collects what a run finds, and turns it into a [`RunReport`].
 
-use slotcast_engine::{FifoStation, Resource};
+use slotcast_engine::{FifoStation, Little, Queueing, Resource};
 use slotcast_units::{Size, Span, Time};
 
-use crate::report::{Completion, Counts, Latency, Operation, RunReport};
+use crate::latencies::{Latencies, PooledLatencies, SortedLatencies};
+use crate::report::{Completion, Counts, DiskWait, Operation, RunReport};
 use crate::scenario::Scenario;
 
 /// One target's disk and port.
@@ -49,6 +50,8 @@ pub(crate) struct Recorder {
     initiators: Vec<Occupancy>,
     pub(crate) completions: Vec<Completion>,
     pub(crate) counts: Counts,
+    /// Time in ns that requests took that did not end well.
+    given_up: u128,
     measured_from: Time,
 }
 
@@ -59,6 +62,7 @@ impl Recorder {
             initiators: vec![Occupancy::default(); initiators as usize],
             completions: Vec::new(),
             counts: Counts::default(),
+            given_up: 0,
             measured_from: Time::ZERO,
         }
     }
@@ -69,6 +73,11 @@ impl Recorder {
             Operation::Get => self.counts.gets += 1,
         }
         self.completions.push(Completion { started, finished, operation });
+    }
+
+    /// A request that was asked for at `started` did not end well.
+    pub(crate) fn give_up(&mut self, started: Time, now: Time) {
+        self.given_up += u128::from((now - started).as_ns());
     }
 
     /// `size` arrived at the port of `target`, having begun to arrive at `began`.
@@ -94,6 +103,7 @@ impl Recorder {
     /// The warm-up ends: what was measured until now is forgotten.
     pub(crate) fn start_measuring(&mut self, now: Time) {
         self.measured_from = now;
+        self.given_up = 0;
         for device in &mut self.devices {
             device.disk.reset(now);
             device.received = Size::ZERO;
@@ -101,13 +111,25 @@ impl Recorder {
         }
     }
 
-    /// The report of a run that was measured until `now`.
-    pub(crate) fn report(self, scenario: &Scenario, seed: u64, now: Time) -> RunReport {
+    /// The report of a run that was measured until `now`. `under_way` is what the load knows of its
+    /// requests in that time.
+    pub(crate) fn report(
+        self,
+        scenario: &Scenario,
+        seed: u64,
+        now: Time,
+        under_way: UnderWay,
+    ) -> RunReport {
         let measured = now - self.measured_from;
         let seconds = measured.as_secs_f64();
         let finished = |c: &&Completion| c.finished > self.measured_from && c.finished <= now;
         let in_time = || self.completions.iter().filter(finished);
-        let of = |operation| in_time().filter(move |c| c.operation == operation);
+        let of = |operation| {
+            SortedLatencies::of(
+                in_time().filter(move |c| c.operation == operation).map(Completion::latency),
+            )
+        };
+        let latencies = Latencies { puts: of(Operation::Put), gets: of(Operation::Get) };
 
         let usage: Vec<_> = self.devices.iter().map(|d| d.disk.usage(now)).collect();
         let targets = usage.len() as f64;
@@ -136,16 +158,64 @@ impl Recorder {
             events: 0,
             trace_hash: 0,
             chunks_per_s: in_time().count() as f64 / counted_over,
-            latency: Latency::of(in_time().map(Completion::latency)),
-            put_latency: Latency::of(of(Operation::Put).map(Completion::latency)),
-            get_latency: Latency::of(of(Operation::Get).map(Completion::latency)),
+            latency: PooledLatencies::of(latencies.both()).summary(),
+            put_latency: PooledLatencies::of([&latencies.puts]).summary(),
+            get_latency: PooledLatencies::of([&latencies.gets]).summary(),
             disk_utilization,
             disk_queue_length: usage.iter().map(|u| u.mean_in_system).sum::<f64>() / targets,
             link_utilization: busier_way / (capacity * targets),
+            disk_wait: disk_wait(self.devices.iter().map(|d| d.disk.queueing(now))),
+            requests: self.requests(now, under_way),
+            chunks_at_disks: self
+                .devices
+                .iter()
+                .map(|device| device.disk.little(now))
+                .reduce(Little::beside)
+                .unwrap_or_default(),
             counts: self.counts,
+            latencies,
             completions: self.completions,
         }
     }
+
+    /// Little's law over the requests. Their number comes from the load, their sojourns from the
+    /// completions, and the edges from the requests that the model has in its hands: a request that
+    /// is lost, or told with a wrong time, does not add up.
+    fn requests(&self, now: Time, under_way: UnderWay) -> Little {
+        let done = || self.completions.iter().filter(|c| c.finished > self.measured_from);
+        let signed = |ns: u128| i128::try_from(ns).expect("fewer than 2^127 ns");
+        Little {
+            elapsed: now - self.measured_from,
+            members: done().count() as u64,
+            sojourns: done().map(|c| u128::from(c.latency().as_ns())).sum(),
+            integral: u128::try_from(under_way.integral).unwrap_or(0),
+            edges: signed(self.given_up) - signed(under_way.age_at_start)
+                + signed(under_way.age_at_end),
+        }
+    }
+}
+
+/// What the load knows of the requests under way in the measured time.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct UnderWay {
+    /// Integral over time of their number, in ns.
+    pub(crate) integral: i128,
+    /// How long those that were there at the start and at the end had been there, in ns together.
+    pub(crate) age_at_start: u128,
+    pub(crate) age_at_end: u128,
+}
+
+/// The mean over all chunks that came to a disk.
+fn disk_wait(disks: impl Iterator<Item = Queueing> + Clone) -> DiskWait {
+    let jobs: u64 = disks.clone().map(|disk| disk.jobs).sum();
+    if jobs == 0 {
+        return DiskWait::default();
+    }
+    let per_chunk_us = |sum: f64| sum / jobs as f64 / 1e3;
+    let measured: f64 = disks.clone().map(|disk| disk.wait as f64).sum();
+    let at_random =
+        disks.map(|d| Some(d.pollaczek_khinchine()? * d.jobs as f64)).sum::<Option<f64>>();
+    DiskWait { measured: per_chunk_us(measured), at_random: at_random.map(per_chunk_us) }
 }
 
 /// When a run of `scenario` ends, and stops being measured: at its length, or a hundredth before it
@@ -159,6 +229,38 @@ pub fn measured_until(scenario: &Scenario) -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Requests of 30 ns and 40 ns from 10 and 20 ns on, and one that comes at 45 ns and stays.
+    const UNDER_WAY: UnderWay =
+        UnderWay { integral: 30 + 40 + 55, age_at_start: 0, age_at_end: 55 };
+
+    fn told(finished: &[(u64, u64)]) -> i128 {
+        let mut recorder = Recorder::new(1, 1);
+        for (from, to) in finished {
+            recorder.complete(Time::from_ns(*from), Time::from_ns(*to), Operation::Put);
+        }
+        recorder.requests(Time::from_ns(100), UNDER_WAY).unaccounted()
+    }
+
+    #[test]
+    fn a_request_that_is_lost_or_told_wrong_does_not_add_up() {
+        assert_eq!(told(&[(10, 40), (20, 60)]), 0);
+        assert_eq!(told(&[(10, 40)]), 40, "lost");
+        assert_eq!(told(&[(10, 40), (20, 60), (20, 60)]), -40, "told twice");
+        assert_eq!(told(&[(10, 40), (25, 60)]), 5, "asked for earlier than told");
+    }
+
+    #[test]
+    fn requests_of_the_warm_up_count_from_its_end() {
+        let mut recorder = Recorder::new(1, 1);
+        recorder.complete(Time::from_ns(0), Time::from_ns(15), Operation::Put);
+        recorder.start_measuring(Time::from_ns(20));
+        recorder.complete(Time::from_ns(10), Time::from_ns(40), Operation::Put);
+        recorder.give_up(Time::from_ns(30), Time::from_ns(60));
+        let under_way = UnderWay { integral: 20 + 30, age_at_start: 10, age_at_end: 0 };
+        let requests = recorder.requests(Time::from_ns(100), under_way);
+        assert_eq!((requests.members, requests.sojourns, requests.unaccounted()), (1, 30, 0));
+    }
 
     #[test]
     fn transfers_that_meet_are_counted() {

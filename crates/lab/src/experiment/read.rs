@@ -186,14 +186,15 @@ impl Reader<'_> {
             if setting::section_doc(section).is_none() {
                 return Err(unknown_key(section, &self.at(section_key.span())));
             }
-            if section == "seeds" {
-                return Err(self.at(section_key.span()).error(
-                    "seeds cannot be swept",
-                    "every point runs with every seed of `[seeds]`",
-                ));
-            }
             for (key, value) in in_order(self.table(section, value)?) {
-                axes.push(self.axis(self.setting(section, key)?, key, value)?);
+                let setting = self.setting(section, key)?;
+                if !setting.can_be_swept() {
+                    return Err(self.at(section_key.span()).error(
+                        format!("{section} cannot be swept"),
+                        format!("every point runs with the same `[{section}]`"),
+                    ));
+                }
+                axes.push(self.axis(setting, key, value)?);
             }
         }
         let Some(first) = axes.first() else {

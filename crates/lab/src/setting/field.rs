@@ -6,6 +6,7 @@ use slotcast_sim::{
 use slotcast_units::{Rate, Share, Size, Span};
 
 use super::kind::{Value, Word};
+use crate::configuration::WarmupRule;
 
 /// A type that a setting can have.
 pub(super) trait Field: Sized {
@@ -112,4 +113,9 @@ choice!(Load {
 choice!(Fidelity {
     Flow = "flow", "a transfer is one event, shared rates are recomputed when flows come and go";
     Frame = "frame", "every frame is an event, as in the paper";
+});
+choice!(WarmupRule {
+    AsSet = "as-set", "run.warmup, checked against what MSER-5 finds";
+    Found = "found", "pilot runs find it by MSER-5; as long as set is measured after it";
+    AsPublished = "as-published", "run.warmup, because it was published so: no warning if it is short";
 });

@@ -8,6 +8,7 @@ use slotcast_units::{Rate, Share, Size, Span};
 use super::Setting;
 use super::field::{Choice, Field};
 use super::kind::{Kind, Range};
+use crate::configuration::WarmupRule;
 
 /// The sections of an experiment file that hold settings, in the order in which they are listed.
 pub fn sections() -> impl Iterator<Item = &'static str> {
@@ -31,6 +32,7 @@ const SECTIONS: &[(&str, &str)] = &[
     ("faults", "what goes wrong"),
     ("run", "how long, and in what detail"),
     ("seeds", "replications: every point runs once with each seed"),
+    ("statistics", "how the start of a run is dealt with, and when there are seeds enough"),
 ];
 
 const PAPER: &str = "Replicast paper IV";
@@ -67,6 +69,9 @@ const MOST: Share = Share::from_percent(90);
 macro_rules! setting {
     (seeds . $name:ident, $kind:expr, $source:expr, $doc:expr) => {
         setting!(@ [seeds], seeds.$name, $kind, $source, $doc)
+    };
+    (statistics . $name:ident, $kind:expr, $source:expr, $doc:expr) => {
+        setting!(@ [statistics], statistics.$name, $kind, $source, $doc)
     };
     ($section:ident . $name:ident, $kind:expr, $source:expr, $doc:expr) => {
         setting!(@ [scenario.$section], $section.$name, $kind, $source, $doc)
@@ -388,5 +393,31 @@ static ALL: &[Setting] = &[
         count(1, 100_000),
         OURS,
         "Number of seeds, and so of runs of every point; intervals need at least two."
+    ),
+    setting!(
+        statistics.warmup,
+        choice::<WarmupRule>(),
+        OURS,
+        "Where the warm-up comes from: run.warmup, or pilot runs."
+    ),
+    setting!(
+        statistics.precision,
+        share(Share::ZERO, Share::from_percent(50)),
+        OURS,
+        "More seeds run until chunks_per_s, mean and p99 latency have intervals within this part of \
+         them, on each side; 0 takes seeds.count as it is."
+    ),
+    setting!(
+        statistics.max_seeds,
+        count(10, 100_000),
+        OURS,
+        "With a precision: no point runs with more seeds."
+    ),
+    setting!(
+        statistics.max_time,
+        span(Span::from_ms(1), Span::from_secs(7 * 86_400)),
+        OURS,
+        "With a precision: no further run starts after so much time on the clock; the first seeds.count \
+         run in any case."
     ),
 ];

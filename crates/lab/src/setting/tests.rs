@@ -1,7 +1,7 @@
 //! The table against the structs that it fills.
 
 use super::{Kind, Value, all, nearest_key, section_doc};
-use crate::configuration::{Configuration, Seeds};
+use crate::configuration::{Configuration, Seeds, Statistics};
 use slotcast_sim::{
     Cluster, Disk, Faults, Network, Protocol, Quirks, Replicast, Run, Scenario, Unicast, Workload,
 };
@@ -104,6 +104,7 @@ fn every_field_of_a_scenario_is_a_setting() {
     );
     fields!(Run { length, warmup, fidelity }, "run", keys);
     fields!(Seeds { first, count }, "seeds", keys);
+    fields!(Statistics { warmup, precision, max_seeds, max_time }, "statistics", keys);
     let table: Vec<_> = all().iter().map(|s| s.key).collect();
     for key in &keys {
         assert!(table.contains(key), "{key} is a field but not a setting");

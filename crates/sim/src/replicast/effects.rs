@@ -117,10 +117,15 @@ impl ReplicastModel {
                     self.stores.list(running.chunk);
                 }
             }
-            Some(Failure::NoCommonWindow) => self.recorder.counts.abandoned += 1,
-            Some(_) => self.recorder.counts.failures += 1,
+            Some(reason) => {
+                match reason {
+                    Failure::NoCommonWindow => self.recorder.counts.abandoned += 1,
+                    _ => self.recorder.counts.failures += 1,
+                }
+                self.recorder.give_up(running.asked, now);
+            }
         }
-        self.clients.ended(initiator);
+        self.clients.ended(initiator, now);
         self.start_requests(now, initiator);
     }
 

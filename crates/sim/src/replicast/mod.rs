@@ -239,6 +239,14 @@ impl ClusterModel for ReplicastModel {
         self.recorder
     }
 
+    fn clients(&mut self) -> &mut Clients {
+        &mut self.clients
+    }
+
+    fn asked(&self) -> impl Iterator<Item = Time> {
+        self.initiators.iter().flat_map(|host| host.running.iter().map(|running| running.asked))
+    }
+
     fn trace(&mut self) -> &mut Trace {
         &mut self.trace
     }

@@ -431,7 +431,7 @@ impl UnicastModel {
         self.watch.request_ended(now, self.name_of(slot), Outcome::Done);
         self.requests.release(slot);
         self.recorder.complete(asked, now, operation);
-        self.clients.ended(initiator);
+        self.clients.ended(initiator, now);
         self.start_requests(now, initiator, agenda);
     }
 }
@@ -494,6 +494,14 @@ impl ClusterModel for UnicastModel {
 
     fn into_recorder(self) -> Recorder {
         self.recorder
+    }
+
+    fn clients(&mut self) -> &mut Clients {
+        &mut self.clients
+    }
+
+    fn asked(&self) -> impl Iterator<Item = Time> {
+        self.requests.iter().map(|request| request.asked)
     }
 
     fn trace(&mut self) -> &mut Trace {
