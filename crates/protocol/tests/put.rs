@@ -156,8 +156,7 @@ fn a_full_group_is_asked_again_when_it_said() {
 fn a_choosy_initiator_asks_again() {
     for delivery in BOTH {
         let patience = Span::from_us(20);
-        let mut cluster =
-            TestCluster::new(delivery, 9, 1, Fate::default()).choosy(delivery, patience);
+        let mut cluster = TestCluster::new(delivery, 9, 1, Fate::default()).choosy(patience);
         let request = cluster.put(1);
         let far = |round: u8| {
             move |position: u8| {
@@ -283,7 +282,7 @@ proptest! {
         let domain = if three_machines { 3 } else { 1 };
         let mut cluster = TestCluster::new(delivery, 9, domain, fate);
         if choosy {
-            cluster = cluster.choosy(delivery, Span::from_us(20));
+            cluster = cluster.choosy(Span::from_us(20));
         }
         for n in 0..puts {
             cluster.put(n);
@@ -294,7 +293,7 @@ proptest! {
             prop_assert!(matches!(ended, Ended::Put { .. }), "{request}: {ended:?}");
             prop_assert!(cluster.domains(u64::from(request.serial)) >= 3);
         }
-        prop_assert_eq!(cluster.initiator.active(), 0);
+        prop_assert_eq!(cluster.initiators[0].active(), 0);
         prop_assert_eq!(cluster.accepted_reservations(), 0);
     }
 }
