@@ -177,6 +177,21 @@ fn a_choosy_initiator_asks_again() {
     }
 }
 
+/// Whoever refuses what was bid behind its own transfer asks for what comes first, and that is when its
+/// link is free, not when its last window ends.
+#[test]
+fn a_refusal_forgets_what_was_asked_for_before() {
+    let mut cluster = TestCluster::new(Delivery::Unicast, 9, 1, Fate::default()).revised_sequence();
+    cluster = cluster.choosy(Span::from_us(30));
+    cluster.put(1);
+    cluster.run();
+    assert_eq!(cluster.replicas(1), 3);
+    let [.., second, _] = cluster.transfers[..] else { panic!("{:?}", cluster.transfers) };
+    let [.., behind, refused] = cluster.requests[..] else { panic!("{:?}", cluster.requests) };
+    let window_end = second.start + Span::from_ns(129_553);
+    assert_eq!((behind.not_before, refused.not_before), (window_end, second.end));
+}
+
 /// Answers of an earlier round are no answers.
 #[test]
 fn stale_bids_are_ignored() {

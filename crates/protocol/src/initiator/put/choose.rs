@@ -179,7 +179,7 @@ impl Put {
         // Not before the cancellation is out.
         let timing = &step.config.timing;
         let at = step.now + pause.max(timing.trip + timing.control * 3 / 2);
-        self.not_before = self.not_before.max(at);
+        self.not_before = at;
         Some(self.ask_again(at, step))
     }
 }
