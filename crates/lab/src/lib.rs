@@ -16,12 +16,14 @@
 mod catalogue;
 mod choosy;
 mod configuration;
+mod double_booking;
 mod estimate;
 mod evaluation;
 mod experiment;
 mod input_error;
 mod metrics;
 mod nearest;
+mod paired;
 pub mod published;
 mod replicast;
 mod report;

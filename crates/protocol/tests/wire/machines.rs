@@ -137,7 +137,7 @@ impl Stage {
     /// backwards.
     pub(crate) fn hear(&mut self, now: Time, message: &Message) {
         // A host wakes in time, or late, and then once.
-        let in_time = now.as_ns() % 4 == 0;
+        let in_time = now.as_ns().is_multiple_of(4);
         while self.alarm <= now {
             let at = if in_time { self.alarm } else { now };
             self.alarm = Time::NEVER;
