@@ -198,10 +198,19 @@ pub fn run_metrics(run: &RunReport) -> BTreeMap<String, Option<f64>> {
 }
 
 /// The counts of a run by name.
-pub fn named_counts(counts: &Counts) -> [(&'static str, u64); 7] {
+pub fn named_counts(counts: &Counts) -> [(&'static str, u64); 9] {
     // Taken apart so that a new count cannot be forgotten here.
-    let Counts { puts, gets, failures, abandoned, extra_rounds, messages_lost, transfer_conflicts } =
-        *counts;
+    let Counts {
+        puts,
+        gets,
+        failures,
+        abandoned,
+        extra_rounds,
+        messages_lost,
+        transfer_conflicts,
+        double_bookings,
+        late_rejects,
+    } = *counts;
     [
         ("puts", puts),
         ("gets", gets),
@@ -210,6 +219,8 @@ pub fn named_counts(counts: &Counts) -> [(&'static str, u64); 7] {
         ("extra_rounds", extra_rounds),
         ("messages_lost", messages_lost),
         ("transfer_conflicts", transfer_conflicts),
+        ("double_bookings", double_bookings),
+        ("late_rejects", late_rejects),
     ]
 }
 

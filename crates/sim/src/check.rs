@@ -125,6 +125,12 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
                 return wrong(key, problem);
             }
         }
+        if replicast.double_booking && scenario.protocol.kind != ProtocolKind::ReplicastH {
+            let problem = "a late rejection by one target would spoil a window that is common to all \
+                           replicas; only \"replicast-h\" has one for each; set protocol.kind to \
+                           that, or this to false";
+            return wrong("replicast.double_booking", problem.into());
+        }
         if !(1..=255).contains(&replicast.max_rounds) {
             return wrong("replicast.max_rounds", "must be from 1 to 255".into());
         }

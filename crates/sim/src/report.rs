@@ -49,6 +49,10 @@ pub struct Counts {
     pub messages_lost: u64,
     /// Transfers that found the receiver's port or window taken.
     pub transfer_conflicts: u64,
+    /// Windows that were offered a second time while they were only bid (`replicast.double_booking`).
+    pub double_bookings: u64,
+    /// Rejections of one of the two that were offered a window.
+    pub late_rejects: u64,
 }
 
 /// The wait of chunks for a disk, in microseconds.

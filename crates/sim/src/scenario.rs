@@ -169,6 +169,9 @@ pub struct Replicast {
     pub choosy: bool,
     /// The wait that a choosy initiator is ready for at first; zero takes three control round trips.
     pub choosy_start: Span,
+    /// Replicast-H: whether targets offer the window of an undecided bid to a second initiator, and
+    /// reject late whoever accepts it second.
+    pub double_booking: bool,
     /// How long an initiator waits for missing answers; zero takes 32 control round trips, and twice
     /// the longest delay of a message.
     pub answer_timeout: Span,
@@ -191,6 +194,7 @@ impl Default for Replicast {
             sequence: SequenceChoice::default(),
             choosy: false,
             choosy_start: Span::ZERO,
+            double_booking: false,
             answer_timeout: Span::ZERO,
             ack_timeout: Span::ZERO,
             max_rounds: 32,

@@ -194,6 +194,12 @@ static ALL: &[Setting] = &[
         "The wait that a choosy initiator is ready for at first; 0 is three control round trips. In SURGE it is 6us by mistake."
     ),
     setting!(
+        replicast.double_booking,
+        Kind::Switch,
+        "SURGE, model m9",
+        "Replicast-H: whether targets offer the window of an undecided bid to a second initiator, and reject the later acceptance."
+    ),
+    setting!(
         replicast.answer_timeout,
         span(NO_TIME, HOUR),
         OURS,

@@ -48,6 +48,7 @@ fn every_field_of_a_scenario_is_a_setting() {
             sequence,
             choosy,
             choosy_start,
+            double_booking,
             answer_timeout,
             ack_timeout,
             max_rounds

@@ -48,6 +48,11 @@ impl LinkSchedule {
         );
     }
 
+    /// Frees `window`, which was taken.
+    pub fn release(&mut self, window: Window) {
+        self.taken.retain(|taken| *taken != window);
+    }
+
     /// Where the link becomes free for at least `length`, after `time`, in order. O(m) for all.
     pub(super) fn holes(&self, time: Time, length: Span) -> impl Iterator<Item = Time> + '_ {
         let next = |i: usize| self.taken.get(i + 1).map_or(Time::NEVER, |next| next.start);
@@ -80,6 +85,8 @@ mod tests {
         assert_eq!(free(15, 80), 20);
         assert_eq!(free(15, 81), 200);
         assert_eq!(free(300, 1), 300);
+        link.release(window(100, 200));
+        assert_eq!(link.free_from(Time::from_ns(15), Span::from_ns(81)).as_ns(), 20);
         link.forget_before(Time::from_ns(20));
         assert_eq!(link.free_from(Time::ZERO, Span::from_ns(50)).as_ns(), 0);
     }

@@ -11,11 +11,11 @@ use slotcast_units::{Size, Span, Time};
 
 pub use disk::{Backpressure, DiskForecast};
 
-use crate::calendar::{Ask, Calendar, CalendarRules, OfferRule};
+use crate::calendar::{Ask, Calendar, CalendarRules, NoReservation, OfferRule};
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
 use crate::message::{
-    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Message, Offer, OfferAnswer, PutAccept,
-    PutRequest, ReplicaAck, Undelivered,
+    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, LateReject, Message, Offer, OfferAnswer,
+    PutAccept, PutRequest, ReplicaAck, Undelivered,
 };
 use crate::timing::{Delivery, IdleExtension, Timing, WindowRule};
 use crate::window::Window;
@@ -150,6 +150,7 @@ pub struct Target {
     /// trip on a network that keeps its promises.
     acceptance_lag: Span,
     rejected: u64,
+    late_rejects: u64,
 }
 
 /// Most gets that a target holds offers or deliveries for; further ones are asked to come later.
@@ -166,6 +167,7 @@ impl Target {
             writing: Vec::new(),
             acceptance_lag: config.timing.round_trip(),
             rejected: 0,
+            late_rejects: 0,
             config,
         }
     }
@@ -183,6 +185,11 @@ impl Target {
     /// Messages that made no sense to this target and were dropped.
     pub fn rejected(&self) -> u64 {
         self.rejected
+    }
+
+    /// Initiators that were told that their window is not to be had any more.
+    pub fn late_rejects(&self) -> u64 {
+        self.late_rejects
     }
 
     /// Forgets every promise, as a restart does. What is on the disk stays.
@@ -296,14 +303,28 @@ impl Target {
     fn put_accept(&mut self, m: &PutAccept, effects: &mut Vec<TargetEffect>) {
         match m.grants.of(self.config.position) {
             None => self.incoming.cancel(m.request, m.round),
-            Some(grant) => {
-                let accepted = self.incoming.accept(m.request, m.round, grant.window);
+            Some(grant) => match self.incoming.accept(m.request, m.round, grant.window) {
+                Ok(None) => {}
+                Ok(Some(loser)) => self.reject(loser.request, loser.round, effects),
                 // A repeated acceptance may come when the chunk is here already.
-                if accepted.is_err() && !self.writing.contains(&m.request) {
+                Err(NoReservation) if self.writing.contains(&m.request) => {}
+                // The rejection and this acceptance have crossed, or the rejection was lost.
+                Err(NoReservation) if self.config.calendar.offer == OfferRule::DoubleBooking => {
+                    self.reject(m.request, m.round, effects);
+                }
+                Err(NoReservation) => {
                     self.acknowledge(m.request, AckOutcome::NoReservation, effects);
                 }
-            }
+            },
         }
+    }
+
+    /// Tells the initiator of `request` not to count on what it was bid in `round`.
+    fn reject(&mut self, request: RequestId, round: u8, effects: &mut Vec<TargetEffect>) {
+        self.late_rejects += 1;
+        let rejection = LateReject { request, round, position: self.config.position };
+        let message = Message::LateReject(rejection);
+        effects.push(TargetEffect::Send { to: request.initiator, message });
     }
 
     fn get_request(

@@ -1,3 +1,5 @@
+mod double_booking;
+
 use super::*;
 use crate::group::Members;
 use crate::message::{Grant, Grants};

@@ -235,7 +235,11 @@ impl ClusterModel for ReplicastModel {
         &mut self.recorder
     }
 
-    fn into_recorder(self) -> Recorder {
+    fn into_recorder(mut self) -> Recorder {
+        for TargetHost { machine, .. } in &self.targets {
+            self.recorder.counts.double_bookings += machine.incoming().double_bookings();
+            self.recorder.counts.late_rejects += machine.late_rejects();
+        }
         self.recorder
     }
 

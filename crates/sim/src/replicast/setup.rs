@@ -77,9 +77,12 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
     };
 
     let calendar = CalendarRules {
-        offer: match quirks.queued_windows && delivery == Delivery::Multicast {
-            true => OfferRule::Queue,
-            false => OfferRule::FirstFit,
+        offer: if quirks.queued_windows && delivery == Delivery::Multicast {
+            OfferRule::Queue
+        } else if scenario.replicast.double_booking {
+            OfferRule::DoubleBooking
+        } else {
+            OfferRule::FirstFit
         },
         gap: scenario.replicast.bid_gap,
         grace: ack_timeout,
@@ -124,6 +127,7 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         consecutive_only: quirks.consecutive_triples,
         abandon_without_window: quirks.abandon_without_window,
         choosy: scenario.replicast.choosy.then_some(Choosy { first_patience }),
+        double_booking: scenario.replicast.double_booking,
     };
     let initiator = |i: u32| {
         let config = InitiatorConfig {
