@@ -83,10 +83,21 @@ impl Metrics {
 }
 
 /// The counts of a run by name.
-pub fn named_counts(counts: &Counts) -> [(&'static str, u64); 7] {
+pub fn named_counts(counts: &Counts) -> [(&'static str, u64); 11] {
     // Taken apart so that a new count cannot be forgotten here.
-    let Counts { puts, gets, failures, abandoned, extra_rounds, messages_lost, transfer_conflicts } =
-        *counts;
+    let Counts {
+        puts,
+        gets,
+        failures,
+        abandoned,
+        extra_rounds,
+        messages_lost,
+        transfer_conflicts,
+        frames_marked,
+        frames_dropped,
+        retransmissions,
+        timeouts,
+    } = *counts;
     [
         ("puts", puts),
         ("gets", gets),
@@ -95,6 +106,10 @@ pub fn named_counts(counts: &Counts) -> [(&'static str, u64); 7] {
         ("extra_rounds", extra_rounds),
         ("messages_lost", messages_lost),
         ("transfer_conflicts", transfer_conflicts),
+        ("frames_marked", frames_marked),
+        ("frames_dropped", frames_dropped),
+        ("retransmissions", retransmissions),
+        ("timeouts", timeouts),
     ]
 }
 
@@ -132,6 +147,7 @@ pub(crate) mod tests {
             disk_queue_length: 1.5,
             link_utilization: 0.25,
             counts: Counts { puts: latencies.len() as u64, ..Counts::default() },
+            port_queues: None,
             completions: spans()
                 .map(|span| Completion {
                     started: Time::ZERO,

@@ -5,7 +5,7 @@ use slotcast_units::{Span, Time};
 
 use crate::observe::{Observer, TraceLine};
 use crate::recorder::{Recorder, measured_until};
-use crate::report::RunReport;
+use crate::report::{PortQueues, RunReport};
 use crate::scenario::Scenario;
 
 /// A model of a whole cluster.
@@ -16,6 +16,16 @@ pub(crate) trait ClusterModel: Model + Sized {
     fn recorder(&mut self) -> &mut Recorder;
 
     fn into_recorder(self) -> Recorder;
+
+    /// The warm-up ends `now`: what was measured until now is forgotten.
+    fn start_measuring(&mut self, now: Time) {
+        self.recorder().start_measuring(now);
+    }
+
+    /// The queues of the switch over the time `measured`, if the model has any.
+    fn port_queues(&mut self, _measured: Span) -> Option<PortQueues> {
+        None
+    }
 
     /// Where executed events are written while somebody looks on.
     fn trace(&mut self) -> &mut Trace;
@@ -64,7 +74,7 @@ pub(crate) fn drive<M: ClusterModel>(
         simulation.run_until(next);
         reached = next;
         if !measuring && reached == warm {
-            simulation.model_mut().recorder().start_measuring(warm);
+            simulation.model_mut().start_measuring(warm);
             measuring = true;
         }
         for line in simulation.model_mut().trace().lines.drain(..) {
@@ -74,6 +84,8 @@ pub(crate) fn drive<M: ClusterModel>(
     }
 
     let (events, trace_hash) = (simulation.executed(), simulation.trace_hash());
-    let report = simulation.into_model().into_recorder().report(scenario, seed, end);
-    RunReport { events, trace_hash, ..report }
+    let mut model = simulation.into_model();
+    let port_queues = model.port_queues(end - warm);
+    let report = model.into_recorder().report(scenario, seed, end);
+    RunReport { events, trace_hash, port_queues, ..report }
 }

@@ -17,11 +17,11 @@ mod unicast;
 
 pub use check::{ScenarioError, check};
 pub use observe::{Observer, Place, TraceLine, Unobserved};
-pub use report::{Completion, Counts, Latency, Operation, RunReport};
+pub use report::{Completion, Counts, Latency, Operation, PortQueues, PortSample, RunReport};
 pub use scenario::{
-    Backpressure, Cluster, Disk, Faults, Fidelity, Grant, IdleExtension, Load, Network, Protocol,
-    ProtocolKind, Quirks, Replicast, Run, Scenario, SequenceChoice, TargetChoice, Unicast,
-    Workload,
+    Backpressure, Cluster, Dctcp, Disk, Faults, Fidelity, Grant, IdleExtension, Load, Network,
+    Protocol, ProtocolKind, Quirks, Replicast, Run, Scenario, SequenceChoice, TargetChoice,
+    Unicast, Workload,
 };
 
 /// Runs `scenario` with `seed`.
@@ -49,6 +49,10 @@ pub fn run_observed(
         }
         ProtocolKind::UchCcp | ProtocolKind::UchAimd => {
             drive::drive(unicast::UnicastModel::new(scenario, seed), scenario, seed, observer)
+        }
+        ProtocolKind::UchDctcp => {
+            let model = unicast::dctcp::DctcpModel::new(scenario, seed);
+            drive::drive(model, scenario, seed, observer)
         }
     })
 }

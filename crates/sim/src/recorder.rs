@@ -143,6 +143,7 @@ impl Recorder {
             disk_queue_length: usage.iter().map(|u| u.mean_in_system).sum::<f64>() / targets,
             link_utilization: busier_way / (capacity * targets),
             counts: self.counts,
+            port_queues: None,
             completions: self.completions,
         }
     }

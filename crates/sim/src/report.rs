@@ -1,6 +1,6 @@
 //! What one run found.
 
-use slotcast_units::{Span, Time};
+use slotcast_units::{Size, Span, Time};
 
 /// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +90,36 @@ pub struct Counts {
     pub messages_lost: u64,
     /// Transfers that found the receiver's port or window taken.
     pub transfer_conflicts: u64,
+    /// Frames that the switch marked (UCH-DCTCP).
+    pub frames_marked: u64,
+    /// Frames that a full port of the switch dropped (UCH-DCTCP).
+    pub frames_dropped: u64,
+    /// Frames that were sent again (UCH-DCTCP).
+    pub retransmissions: u64,
+    /// Retransmission timeouts (UCH-DCTCP).
+    pub timeouts: u64,
+}
+
+/// The queues in the switch, at its ports towards the targets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PortQueues {
+    /// Bytes in a queue: mean over measured time and over the targets.
+    pub mean: f64,
+    /// The most that was in one of them in measured time.
+    pub longest: Size,
+    /// How things stood, at every `dctcp.sample_every`, warm-up included.
+    pub samples: Vec<PortSample>,
+}
+
+/// How far the initiators are, and what waits for the targets, at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortSample {
+    /// When.
+    pub at: Time,
+    /// What each initiator has sent since the start and knows to have arrived.
+    pub acknowledged: Vec<Size>,
+    /// Bytes in the queue of the port towards each target, as a frame that leaves then will find it.
+    pub queues: Vec<Size>,
 }
 
 /// Everything that one run measured.
@@ -122,6 +152,8 @@ pub struct RunReport {
     pub link_utilization: f64,
     /// What happened.
     pub counts: Counts,
+    /// The queues in the switch; none where frames do not queue there one by one.
+    pub port_queues: Option<PortQueues>,
     /// Every request that finished, in order, warm-up included.
     pub completions: Vec<Completion>,
 }
