@@ -16,6 +16,7 @@
 mod catalogue;
 mod choosy;
 mod configuration;
+mod dctcp;
 mod estimate;
 mod evaluation;
 mod experiment;
