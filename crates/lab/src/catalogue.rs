@@ -1,6 +1,7 @@
 //! The published evaluations that can be repeated by name.
 
 use crate::choosy;
+use crate::dctcp;
 use crate::double_booking;
 use crate::evaluation::Evaluation;
 use crate::nearest::nearest;
@@ -8,7 +9,7 @@ use crate::replicast;
 
 /// Every evaluation. A new one is a line here, a module like `replicast`, and its experiment files.
 pub static CATALOGUE: &[Evaluation] =
-    &[replicast::EVALUATION, choosy::EVALUATION, double_booking::EVALUATION];
+    &[replicast::EVALUATION, choosy::EVALUATION, double_booking::EVALUATION, dctcp::EVALUATION];
 
 /// The evaluation called `name`, or else the name that is most like it.
 pub fn evaluation(name: &str) -> Result<&'static Evaluation, Option<&'static str>> {

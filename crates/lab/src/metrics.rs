@@ -198,7 +198,7 @@ pub fn run_metrics(run: &RunReport) -> BTreeMap<String, Option<f64>> {
 }
 
 /// The counts of a run by name.
-pub fn named_counts(counts: &Counts) -> [(&'static str, u64); 9] {
+pub fn named_counts(counts: &Counts) -> [(&'static str, u64); 13] {
     // Taken apart so that a new count cannot be forgotten here.
     let Counts {
         puts,
@@ -210,6 +210,10 @@ pub fn named_counts(counts: &Counts) -> [(&'static str, u64); 9] {
         transfer_conflicts,
         double_bookings,
         late_rejects,
+        frames_marked,
+        frames_dropped,
+        retransmissions,
+        timeouts,
     } = *counts;
     [
         ("puts", puts),
@@ -221,6 +225,10 @@ pub fn named_counts(counts: &Counts) -> [(&'static str, u64); 9] {
         ("transfer_conflicts", transfer_conflicts),
         ("double_bookings", double_bookings),
         ("late_rejects", late_rejects),
+        ("frames_marked", frames_marked),
+        ("frames_dropped", frames_dropped),
+        ("retransmissions", retransmissions),
+        ("timeouts", timeouts),
     ]
 }
 
@@ -263,6 +271,7 @@ pub(crate) mod tests {
             requests: Little::default(),
             chunks_at_disks: Little::default(),
             counts: Counts { puts: latencies.len() as u64, ..Counts::default() },
+            port_queues: None,
             completions: spans()
                 .map(|span| Completion {
                     started: Time::ZERO,

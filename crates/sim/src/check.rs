@@ -140,11 +140,15 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
         positive("unicast.aimd_step", unicast.aimd_step.as_bps() > 0)?;
         let lossless =
             "the unicast peers have no answer to it; only Replicast runs with this fault";
+        let is_dctcp = scenario.protocol.kind == ProtocolKind::UchDctcp;
+        if is_dctcp {
+            crate::unicast::dctcp::check(scenario)?;
+        }
         for (key, fault) in [
             ("faults.message_loss", faults.message_loss > Share::ZERO),
             ("faults.message_duplication", faults.message_duplication > Share::ZERO),
             ("faults.message_delay", faults.message_delay > Span::ZERO),
-            ("faults.transfer_corruption", faults.transfer_corruption > Share::ZERO),
+            ("faults.transfer_corruption", faults.transfer_corruption > Share::ZERO && !is_dctcp),
             ("faults.targets_down", faults.targets_down > 0),
         ] {
             if fault {

@@ -97,9 +97,10 @@ impl Clients {
 
     /// Closed loop: when `initiator` starts.
     pub(crate) fn start_delay(&mut self, initiator: u32) -> Span {
+        let turn = self.spec.start_interval * u64::from(initiator);
         match self.spec.start_spread.as_ns() {
-            0 => Span::ZERO,
-            spread => Span::from_ns(self.client(initiator).arrivals.below(spread)),
+            0 => turn,
+            spread => turn + Span::from_ns(self.client(initiator).arrivals.below(spread)),
         }
     }
 
@@ -127,6 +128,12 @@ impl Clients {
             self.under_way.add(now, 1);
         }
         Some(Job { operation, asked })
+    }
+
+    /// No client asks for anything more.
+    #[cfg(test)]
+    pub(crate) fn close(&mut self) {
+        self.spec.window = 0;
     }
 
     /// A request of `initiator` has ended, well or not.

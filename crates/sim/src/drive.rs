@@ -6,7 +6,7 @@ use slotcast_units::{Span, Time};
 use crate::clients::Clients;
 use crate::observe::{Observer, TraceLine};
 use crate::recorder::{Recorder, UnderWay, measured_until};
-use crate::report::RunReport;
+use crate::report::{PortQueues, RunReport};
 use crate::scenario::Scenario;
 use crate::watch::Watch;
 
@@ -24,6 +24,15 @@ pub(crate) trait ClusterModel: Model + Sized {
     /// When each request was asked for that this model has in its hands, those left out that wait at the
     /// load for a place in a window.
     fn asked(&self) -> impl Iterator<Item = Time>;
+    /// The warm-up ends `now`: what was measured until now is forgotten.
+    fn start_measuring(&mut self, now: Time) {
+        self.recorder().start_measuring(now);
+    }
+
+    /// The queues of the switch over the time `measured`, if the model has any.
+    fn port_queues(&mut self, _measured: Span) -> Option<PortQueues> {
+        None
+    }
 
     /// Where executed events are written while somebody looks on.
     fn trace(&mut self) -> &mut Trace;
@@ -94,7 +103,7 @@ pub(crate) fn drive<M: ClusterModel>(
             let model = simulation.model_mut();
             under_way.age_at_start = age(model, warm);
             model.clients().under_way().reset(warm);
-            model.recorder().start_measuring(warm);
+            model.start_measuring(warm);
             measuring = true;
         }
         observer.progress(reached);
@@ -108,8 +117,9 @@ pub(crate) fn drive<M: ClusterModel>(
     let mut model = simulation.into_model();
     under_way.age_at_end = age(&mut model, end);
     under_way.integral = model.clients().under_way().integral(end);
+    let port_queues = model.port_queues(end - warm);
     let report = model.into_recorder().report(scenario, seed, end, under_way);
-    RunReport { events, trace_hash, ..report }
+    RunReport { events, trace_hash, port_queues, ..report }
 }
 
 fn tell<M: ClusterModel>(model: &mut M, observer: &mut dyn Observer) {

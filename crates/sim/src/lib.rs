@@ -23,11 +23,11 @@ pub use latencies::{Latencies, Latency, PooledLatencies, SortedLatencies};
 pub use observation::{ClosedWindow, Course, Fate, Observation, Outcome, Piece, Way};
 pub use observe::{Observer, Place, TraceLine, Unobserved};
 pub use recorder::measured_until;
-pub use report::{Completion, Counts, DiskWait, Operation, RunReport};
+pub use report::{Completion, Counts, DiskWait, Operation, PortQueues, PortSample, RunReport};
 pub use scenario::{
-    Backpressure, Cluster, Disk, Faults, Fidelity, Grant, IdleExtension, Load, Network, Protocol,
-    ProtocolKind, Quirks, Replicast, Run, Scenario, SequenceChoice, TargetChoice, Unicast,
-    Workload,
+    Backpressure, Cluster, Dctcp, Disk, Faults, Fidelity, Grant, IdleExtension, Load, Network,
+    Protocol, ProtocolKind, Quirks, Replicast, Run, Scenario, SequenceChoice, TargetChoice,
+    Unicast, Workload,
 };
 pub use slotcast_engine::Little;
 pub use slotcast_protocol::{RequestId, Window};
@@ -57,6 +57,10 @@ pub fn run_observed(
         }
         ProtocolKind::UchCcp | ProtocolKind::UchAimd => {
             drive::drive(unicast::UnicastModel::new(scenario, seed), scenario, seed, observer)
+        }
+        ProtocolKind::UchDctcp => {
+            let model = unicast::dctcp::DctcpModel::new(scenario, seed);
+            drive::drive(model, scenario, seed, observer)
         }
     })
 }

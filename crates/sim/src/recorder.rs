@@ -174,6 +174,7 @@ impl Recorder {
                 .unwrap_or_default(),
             counts: self.counts,
             latencies,
+            port_queues: None,
             completions: self.completions,
         }
     }

@@ -1,7 +1,7 @@
 //! What one run found.
 
 use slotcast_engine::Little;
-use slotcast_units::{Span, Time};
+use slotcast_units::{Size, Span, Time};
 
 use crate::latencies::{Latencies, Latency};
 
@@ -53,6 +53,14 @@ pub struct Counts {
     pub double_bookings: u64,
     /// Rejections of one of the two that were offered a window.
     pub late_rejects: u64,
+    /// Frames that the switch marked (UCH-DCTCP).
+    pub frames_marked: u64,
+    /// Frames that a full port of the switch dropped (UCH-DCTCP).
+    pub frames_dropped: u64,
+    /// Frames that were sent again (UCH-DCTCP).
+    pub retransmissions: u64,
+    /// Retransmission timeouts (UCH-DCTCP).
+    pub timeouts: u64,
 }
 
 /// The wait of chunks for a disk, in microseconds.
@@ -63,6 +71,28 @@ pub struct DiskWait {
     /// The same if as many chunks came to each disk at random (Pollaczek and Khinchine). None if a disk
     /// was offered more than it can do, or nothing came.
     pub at_random: Option<f64>,
+}
+
+/// The queues in the switch, at its ports towards the targets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PortQueues {
+    /// Bytes in a queue: mean over measured time and over the targets.
+    pub mean: f64,
+    /// The most that was in one of them in measured time.
+    pub longest: Size,
+    /// How things stood, at every `dctcp.sample_every`, warm-up included.
+    pub samples: Vec<PortSample>,
+}
+
+/// How far the initiators are, and what waits for the targets, at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortSample {
+    /// When.
+    pub at: Time,
+    /// What each initiator has sent since the start and knows to have arrived.
+    pub acknowledged: Vec<Size>,
+    /// Bytes in the queue of the port towards each target, as a frame that leaves then will find it.
+    pub queues: Vec<Size>,
 }
 
 /// Everything that one run measured.
@@ -103,6 +133,8 @@ pub struct RunReport {
     pub counts: Counts,
     /// The latencies behind `latency`, one by one.
     pub latencies: Latencies,
+    /// The queues in the switch; none where frames do not queue there one by one.
+    pub port_queues: Option<PortQueues>,
     /// Every request that finished, in order, warm-up included.
     pub completions: Vec<Completion>,
 }

@@ -17,6 +17,8 @@ pub struct Scenario {
     pub replicast: Replicast,
     /// Parameters of the unicast peers.
     pub unicast: Unicast,
+    /// Parameters of UCH-DCTCP's connections and of the switch that they share.
+    pub dctcp: Dctcp,
     /// Behaviour of the original simulator that is kept only to repeat its figures.
     pub quirks: Quirks,
     /// What the initiators do.
@@ -106,6 +108,8 @@ pub enum ProtocolKind {
     UchCcp,
     /// UCH-AIMD: unicast, additive increase and multiplicative decrease.
     UchAimd,
+    /// UCH-DCTCP: unicast over TCP connections with DCTCP.
+    UchDctcp,
 }
 
 /// The choice of a protocol.
@@ -249,6 +253,51 @@ impl Default for Unicast {
     }
 }
 
+/// Parameters of UCH-DCTCP's connections (RFC 8257) and of the switch that they share.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dctcp {
+    /// A frame that finds more than this in the queue of its port is marked; zero takes 97.5 kB at
+    /// 10 Gb/s, in proportion to the rate, and at least a seventh of what the link carries in a round
+    /// trip (SIGCOMM 2010).
+    pub mark_threshold: Size,
+    /// What the queue of a port holds; frames beyond it are dropped.
+    pub buffer: Size,
+    /// Weight of the newest window of data in the estimate of the marked part (g).
+    pub gain: Share,
+    /// That estimate before anything was measured.
+    pub initial_alpha: Share,
+    /// The first window of a connection, in full frames.
+    pub initial_window: u32,
+    /// Shortest retransmission timeout.
+    pub min_rto: Span,
+    /// Whether a connection goes back to its first window after a silence of a retransmission timeout.
+    pub idle_restart: bool,
+    /// What a receiver holds for a connection whose data it does not read.
+    pub receive_buffer: Size,
+    /// Rate of an initiator's own link over the rate of the switch's ports. Only a faster one lets a
+    /// single sender fill a port's queue, as the analyses of DCTCP assume.
+    pub initiator_link: Share,
+    /// How often the ports are sampled for the report; zero for never.
+    pub sample_every: Span,
+}
+
+impl Default for Dctcp {
+    fn default() -> Self {
+        Dctcp {
+            mark_threshold: Size::ZERO,
+            buffer: Size::from_bytes(700_000),
+            gain: Share::from_ppm(62_500),
+            initial_alpha: Share::ONE,
+            initial_window: 10,
+            min_rto: Span::from_ms(10),
+            idle_restart: true,
+            receive_buffer: Size::from_mib(6),
+            initiator_link: Share::ONE,
+            sample_every: Span::ZERO,
+        }
+    }
+}
+
 /// Behaviour of the original simulator (build d92018f) that changes results and that a cluster would
 /// not want: each is off unless the paper's figures are repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -312,6 +361,8 @@ pub struct Workload {
     pub get_share: Share,
     /// Closed loop: initiators start at times spread at random over this span, not all at once.
     pub start_spread: Span,
+    /// Closed loop: each initiator starts this much later than the one before it.
+    pub start_interval: Span,
     /// Chunks that are on the targets when the run starts, for gets to find.
     pub preloaded_chunks: u32,
 }
@@ -325,6 +376,7 @@ impl Default for Workload {
             chunk_size: Size::from_kib(128),
             get_share: Share::ZERO,
             start_spread: Span::ZERO,
+            start_interval: Span::ZERO,
             preloaded_chunks: 1000,
         }
     }

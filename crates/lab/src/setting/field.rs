@@ -84,6 +84,7 @@ choice!(ProtocolKind {
     ReplicastH = "replicast-h", "unicast transfers in consecutive windows";
     UchCcp = "uch-ccp", "unicast at rates that the target grants";
     UchAimd = "uch-aimd", "unicast, additive increase and multiplicative decrease; only with run.fidelity frame";
+    UchDctcp = "uch-dctcp", "unicast over TCP connections with DCTCP; only with run.fidelity frame";
 });
 choice!(Backpressure {
     KeepRoom = "keep-room", "as soon as the disk has room for one more chunk, those on their way counted";

@@ -27,6 +27,7 @@ const SECTIONS: &[(&str, &str)] = &[
     ("protocol", "which protocol moves chunks"),
     ("replicast", "parameters of the Replicast protocols"),
     ("unicast", "parameters of the unicast peers"),
+    ("dctcp", "parameters of UCH-DCTCP's connections and of the switch that they share"),
     ("quirks", "behaviour of the original simulator, kept only to repeat its figures"),
     ("workload", "what the initiators do"),
     ("faults", "what goes wrong"),
@@ -38,6 +39,8 @@ const SECTIONS: &[(&str, &str)] = &[
 const PAPER: &str = "Replicast paper IV";
 const SURGE: &str = "SURGE d92018f";
 const OURS: &str = "our choice";
+const RFC8257: &str = "RFC 8257";
+const SIGCOMM: &str = "Data Center TCP, SIGCOMM 2010";
 const CHOOSY: &str = "Choosy Initiator, storagetarget.com";
 
 const fn count(min: u64, max: u64) -> Kind {
@@ -248,6 +251,68 @@ static ALL: &[Setting] = &[
         "UCH-AIMD: starting rate, lowest rate and additive step."
     ),
     setting!(
+        dctcp.mark_threshold,
+        size(Size::ZERO, Size::from_mib(1 << 10)),
+        SIGCOMM,
+        "A frame that finds more than this in its port's queue is marked; 0 is 97.5 kB at 10 Gb/s, in \
+         proportion to the rate, and at least a seventh of a round trip at full rate."
+    ),
+    setting!(
+        dctcp.buffer,
+        size(Size::from_bytes(64), Size::from_mib(1 << 10)),
+        SIGCOMM,
+        "What the queue of a switch's port holds; frames beyond it are dropped."
+    ),
+    setting!(
+        dctcp.gain,
+        share(Share::from_ppm(1), Share::ONE),
+        RFC8257,
+        "Weight of the newest window of data in the estimate of the marked part (g)."
+    ),
+    setting!(
+        dctcp.initial_alpha,
+        ANY_PART,
+        RFC8257,
+        "The estimate of the marked part before anything was measured."
+    ),
+    setting!(
+        dctcp.initial_window,
+        count(1, 10_000),
+        "RFC 6928",
+        "The first window of a connection, in full frames."
+    ),
+    setting!(
+        dctcp.min_rto,
+        span(Span::from_us(1), HOUR),
+        SIGCOMM,
+        "Shortest retransmission timeout."
+    ),
+    setting!(
+        dctcp.idle_restart,
+        Kind::Switch,
+        "RFC 5681",
+        "A connection goes back to its first window after a silence of a retransmission timeout."
+    ),
+    setting!(
+        dctcp.receive_buffer,
+        size(Size::from_bytes(64), Size::from_mib(1 << 10)),
+        "Linux, tcp_rmem",
+        "What a receiver holds for a connection whose data it does not read while its disk is full."
+    ),
+    setting!(
+        dctcp.initiator_link,
+        share(Share::ONE, Share::from_percent(1000)),
+        OURS,
+        "Rate of an initiator's own link over that of the switch's ports; only a faster one lets a single \
+         sender fill a port's queue."
+    ),
+    setting!(
+        dctcp.sample_every,
+        span(NO_TIME, HOUR),
+        OURS,
+        "How often the switch's queues and what was acknowledged are sampled for an evaluation; 0 is never."
+    ),
+    setting!(
         quirks.queued_windows,
         Kind::Switch,
         SURGE,
@@ -329,6 +394,12 @@ static ALL: &[Setting] = &[
         span(NO_TIME, HOUR),
         OURS,
         "Closed loop: initiators start at random times within this span; 0 starts all at once."
+    ),
+    setting!(
+        workload.start_interval,
+        span(NO_TIME, HOUR),
+        OURS,
+        "Closed loop: each initiator starts this much later than the one before it."
     ),
     setting!(
         workload.preloaded_chunks,

@@ -3,7 +3,8 @@
 use super::{Kind, Value, all, nearest_key, section_doc};
 use crate::configuration::{Configuration, Seeds, Statistics};
 use slotcast_sim::{
-    Cluster, Disk, Faults, Network, Protocol, Quirks, Replicast, Run, Scenario, Unicast, Workload,
+    Cluster, Dctcp, Disk, Faults, Network, Protocol, Quirks, Replicast, Run, Scenario, Unicast,
+    Workload,
 };
 
 /// Names every field of every section: a new field does not compile until it is listed here, and
@@ -23,6 +24,7 @@ fn every_field_of_a_scenario_is_a_setting() {
         protocol: _,
         replicast: _,
         unicast: _,
+        dctcp: _,
         quirks: _,
         workload: _,
         faults: _,
@@ -62,6 +64,22 @@ fn every_field_of_a_scenario_is_a_setting() {
         keys
     );
     fields!(
+        Dctcp {
+            mark_threshold,
+            buffer,
+            gain,
+            initial_alpha,
+            initial_window,
+            min_rto,
+            idle_restart,
+            receive_buffer,
+            initiator_link,
+            sample_every
+        },
+        "dctcp",
+        keys
+    );
+    fields!(
         Quirks {
             queued_windows,
             consecutive_triples,
@@ -83,6 +101,7 @@ fn every_field_of_a_scenario_is_a_setting() {
             chunk_size,
             get_share,
             start_spread,
+            start_interval,
             preloaded_chunks
         },
         "workload",

@@ -8,10 +8,13 @@
 //! **UCH-AIMD** starts each flow slowly, speeds it up step by step, and halves it when the target
 //! sees frames come too close together or its disk queue fill up (`aimd.rs`).
 //!
-//! The peers assume a network that loses nothing, and have no answer to one that does.
+//! These two assume a network that loses nothing, and have no answer to one that does.
+//!
+//! **UCH-DCTCP** is what a cluster runs today: persistent TCP connections with DCTCP (`dctcp`).
 
 mod aimd;
 mod bucket;
+pub(crate) mod dctcp;
 mod event;
 mod fetch;
 mod flow;
