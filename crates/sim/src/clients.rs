@@ -22,6 +22,7 @@ pub(crate) struct Job {
 pub(crate) struct Client {
     random: Stream,
     arrivals: Stream,
+    sizes: Stream,
     in_flight: u32,
     /// Open loop: arrivals that wait for a place in the window.
     waiting: VecDeque<Time>,
@@ -61,6 +62,7 @@ impl Clients {
         let client = |i: u32| Client {
             random: streams.stream("requests", u64::from(i)),
             arrivals: streams.stream("arrivals", u64::from(i)),
+            sizes: streams.stream("sizes", u64::from(i)),
             in_flight: 0,
             waiting: VecDeque::new(),
         };
@@ -116,6 +118,24 @@ impl Clients {
         let is_get = gets > 0.0 && stored > 0 && client.random.chance(gets);
         let operation = if is_get { Operation::Get } else { Operation::Put };
         Some(Job { operation, asked })
+    }
+
+    /// The size of the object that `initiator` puts next.
+    pub(crate) fn object_size(&mut self, initiator: u32) -> Size {
+        if self.spec.mix.is_none() {
+            return self.spec.chunk_size;
+        }
+        let mix = self.spec.mix;
+        mix.pick(self.client(initiator).sizes.below(1_000_000))
+    }
+
+    /// Takes a place in the window of `initiator`, if one is free, for one more chunk of its object.
+    pub(crate) fn take_place(&mut self, initiator: u32) -> bool {
+        let window = self.spec.window;
+        let client = self.client(initiator);
+        let is_free = client.in_flight < window;
+        client.in_flight += u32::from(is_free);
+        is_free
     }
 
     /// A request of `initiator` has ended, well or not.

@@ -7,6 +7,8 @@ mod check;
 mod clients;
 mod drive;
 mod faults;
+mod mix;
+mod objects;
 mod observe;
 mod pool;
 mod recorder;
@@ -16,6 +18,7 @@ mod scenario;
 mod unicast;
 
 pub use check::{ScenarioError, check};
+pub use mix::{Mix, MixError};
 pub use observe::{Observer, Place, TraceLine, Unobserved};
 pub use report::{Completion, Counts, Latency, Operation, RunReport};
 pub use scenario::{

@@ -6,10 +6,12 @@ use slotcast_units::{Size, Span, Time};
 use crate::report::{Completion, Counts, Latency, Operation, RunReport};
 use crate::scenario::Scenario;
 
-/// One target's disk and port.
+/// One target's disks and port.
 #[derive(Debug)]
 pub(crate) struct Device {
     pub(crate) disk: FifoStation,
+    /// The other disks of a target that has several.
+    further_disks: Vec<FifoStation>,
     /// Payload that has arrived at the port, and left it, in the measured time.
     pub(crate) received: Size,
     pub(crate) sent: Size,
@@ -20,10 +22,23 @@ impl Device {
     fn new() -> Device {
         Device {
             disk: FifoStation::new(),
+            further_disks: Vec::new(),
             received: Size::ZERO,
             sent: Size::ZERO,
             receiving: Occupancy::default(),
         }
+    }
+
+    /// The disk that the target counts as `number`.
+    pub(crate) fn disk(&mut self, number: u16) -> &mut FifoStation {
+        match usize::from(number).checked_sub(1) {
+            None => &mut self.disk,
+            Some(further) => &mut self.further_disks[further],
+        }
+    }
+
+    fn disks(&self) -> impl Iterator<Item = &FifoStation> {
+        std::iter::once(&self.disk).chain(&self.further_disks)
     }
 }
 
@@ -63,6 +78,14 @@ impl Recorder {
         }
     }
 
+    /// The same with `disks` disks behind every port, not one.
+    pub(crate) fn with_disks(mut self, disks: u32) -> Recorder {
+        for device in &mut self.devices {
+            device.further_disks = (1..disks).map(|_| FifoStation::new()).collect();
+        }
+        self
+    }
+
     pub(crate) fn complete(&mut self, started: Time, finished: Time, operation: Operation) {
         match operation {
             Operation::Put => self.counts.puts += 1,
@@ -96,6 +119,7 @@ impl Recorder {
         self.measured_from = now;
         for device in &mut self.devices {
             device.disk.reset(now);
+            device.further_disks.iter_mut().for_each(|disk| disk.reset(now));
             device.received = Size::ZERO;
             device.sent = Size::ZERO;
         }
@@ -109,15 +133,16 @@ impl Recorder {
         let in_time = || self.completions.iter().filter(finished);
         let of = |operation| in_time().filter(move |c| c.operation == operation);
 
-        let usage: Vec<_> = self.devices.iter().map(|d| d.disk.usage(now)).collect();
-        let targets = usage.len() as f64;
+        let usage: Vec<_> =
+            self.devices.iter().flat_map(Device::disks).map(|disk| disk.usage(now)).collect();
+        let disks = usage.len() as f64;
         let disk_utilization = if scenario.quirks.early_statistics {
-            let service = scenario.disk.rate.time_for(scenario.workload.chunk_size).as_secs_f64();
+            let service = scenario.disk.service(scenario.workload.chunk_size).as_secs_f64();
             let percent =
                 |offered: u64| (offered as f64 * service / seconds * 100.0).trunc().min(100.0);
-            usage.iter().map(|u| percent(u.offered) / 100.0).sum::<f64>() / targets
+            usage.iter().map(|u| percent(u.offered) / 100.0).sum::<f64>() / disks
         } else {
-            usage.iter().map(|u| u.utilization).sum::<f64>() / targets
+            usage.iter().map(|u| u.utilization).sum::<f64>() / disks
         };
         let capacity = scenario.network.usable_rate().as_bps() as f64 * seconds;
         let bits = |of: fn(&Device) -> Size| -> f64 {
@@ -140,8 +165,8 @@ impl Recorder {
             put_latency: Latency::of(of(Operation::Put).map(Completion::latency)),
             get_latency: Latency::of(of(Operation::Get).map(Completion::latency)),
             disk_utilization,
-            disk_queue_length: usage.iter().map(|u| u.mean_in_system).sum::<f64>() / targets,
-            link_utilization: busier_way / (capacity * targets),
+            disk_queue_length: usage.iter().map(|u| u.mean_in_system).sum::<f64>() / disks,
+            link_utilization: busier_way / (capacity * self.devices.len() as f64),
             counts: self.counts,
             completions: self.completions,
         }

@@ -1,7 +1,8 @@
 //! How the types of a [`slotcast_sim::Scenario`]'s fields become [`Value`]s and back.
 
 use slotcast_sim::{
-    Backpressure, Fidelity, Grant, IdleExtension, Load, ProtocolKind, SequenceChoice, TargetChoice,
+    Backpressure, Fidelity, Grant, IdleExtension, Load, Mix, ProtocolKind, SequenceChoice,
+    TargetChoice,
 };
 use slotcast_units::{Rate, Share, Size, Span};
 
@@ -35,7 +36,7 @@ macro_rules! plain {
         }
     )* };
 }
-plain!(u64 => Count, Size => Size, Rate => Rate, Span => Span, Share => Share, bool => Switch);
+plain!(u64 => Count, Size => Size, Rate => Rate, Span => Span, Share => Share, bool => Switch, Mix => Mix);
 
 impl Field for u32 {
     fn to_value(&self) -> Value {

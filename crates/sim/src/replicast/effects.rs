@@ -8,6 +8,7 @@ use slotcast_protocol::{
 use slotcast_units::{Size, Span, Time};
 
 use super::{Event, ReplicastModel, Transfer, owner};
+use crate::objects::{Ended, Object};
 use crate::report::Operation;
 use crate::scenario::Fidelity;
 
@@ -22,7 +23,8 @@ impl ReplicastModel {
                     self.multicast(now, initiator, group, to, message, agenda);
                 }
                 InitiatorEffect::Transfer { request, chunk, size, group, to, start } => {
-                    let transfer = Transfer { request, chunk, size, left: size, group, to, start };
+                    let (left, disk) = (size, 0);
+                    let transfer = Transfer { request, chunk, size, left, group, to, start, disk };
                     self.start_transfer(transfer, agenda);
                 }
                 InitiatorEffect::PutDone { request, rounds }
@@ -103,15 +105,21 @@ impl ReplicastModel {
         let at = host.running.iter().position(|r| r.request == request);
         let running = host.running.swap_remove(at.expect("only running requests end"));
         self.recorder.counts.extra_rounds += u64::from(rounds) - 1;
-        match failure {
-            None => {
-                self.recorder.complete(running.asked, now, running.operation);
-                if running.operation == Operation::Put {
-                    self.stores.list(running.chunk);
+        let ended = match running.slot {
+            None => Ended::from(failure),
+            Some(slot) => self.objects.ended(initiator, slot, failure),
+        };
+        match ended {
+            Ended::Going => {}
+            Ended::Whole => {
+                let Object { operation, asked, name, size } = running.object;
+                self.recorder.complete(asked, now, operation);
+                if operation == Operation::Put {
+                    self.stores.list(name, size);
                 }
             }
-            Some(Failure::NoCommonWindow) => self.recorder.counts.abandoned += 1,
-            Some(_) => self.recorder.counts.failures += 1,
+            Ended::Failed(Failure::NoCommonWindow) => self.recorder.counts.abandoned += 1,
+            Ended::Failed(_) => self.recorder.counts.failures += 1,
         }
         self.clients.ended(initiator);
         self.start_requests(now, initiator);
@@ -194,13 +202,14 @@ impl ReplicastModel {
                 TargetEffect::Send { to, message } => {
                     self.send_to_initiator(now, to.0, message, agenda);
                 }
-                TargetEffect::Write { request, chunk, size } => {
-                    let done = self.use_disk(now, target, size);
+                TargetEffect::Write { request, chunk, size, disk } => {
+                    let done = self.use_disk(now, (target, disk), size);
                     let transfer = self.at_disk(request, chunk, size, now);
+                    self.transfers.get_mut(transfer).disk = disk;
                     agenda.at(done, Event::Written { target, transfer, incarnation });
                 }
-                TargetEffect::Read { request, chunk, size } => {
-                    let done = self.use_disk(now, target, size);
+                TargetEffect::Read { request, chunk, size, disk } => {
+                    let done = self.use_disk(now, (target, disk), size);
                     let transfer = self.at_disk(request, chunk, size, now);
                     agenda.at(done, Event::Read { target, transfer, incarnation });
                 }
@@ -218,9 +227,9 @@ impl ReplicastModel {
         self.target_effects = effects;
     }
 
-    fn use_disk(&mut self, now: Time, target: u32, size: Size) -> Time {
-        let service = self.targets[target as usize].disk_rate.time_for(size);
-        self.recorder.devices[target as usize].disk.serve(now, service)
+    fn use_disk(&mut self, now: Time, (target, disk): (u32, u16), size: Size) -> Time {
+        let service = self.targets[target as usize].disk_rate.time_for(size) + self.access;
+        self.recorder.devices[target as usize].disk(disk).serve(now, service)
     }
 
     fn at_disk(
@@ -230,7 +239,7 @@ impl ReplicastModel {
         size: Size,
         start: Time,
     ) -> u32 {
-        let (group, to) = (GroupId(0), Members::NONE);
-        self.transfers.insert(Transfer { request, chunk, size, left: size, group, to, start }, 1)
+        let (group, to, left, disk) = (GroupId(0), Members::NONE, size, 0);
+        self.transfers.insert(Transfer { request, chunk, size, left, group, to, start, disk }, 1)
     }
 }

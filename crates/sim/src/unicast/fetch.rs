@@ -38,7 +38,8 @@ impl UnicastModel {
 
     pub(super) fn get_request(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
         let target = self.holder(slot);
-        let service = self.targets[target as usize].disk_rate.time_for(self.clients.chunk_size());
+        let disk_rate = self.targets[target as usize].disk_rate;
+        let service = disk_rate.time_for(self.clients.chunk_size()) + self.rules.access;
         let read = self.recorder.devices[target as usize].disk.serve(now, service);
         agenda.at(read, Event::Read { request: slot });
     }

@@ -95,6 +95,8 @@ struct Rules {
     trip: Span,
     frame: Size,
     queue_limit: u64,
+    /// Time of a disk for each request, beyond that of its bytes.
+    access: Span,
 }
 
 /// A cluster of unicast initiators and targets.
@@ -187,7 +189,7 @@ impl UnicastModel {
     /// The backlog of a disk, if it is a full queue.
     fn full_queue(&self, now: Time, target: u32) -> Option<Span> {
         let chunk = self.clients.chunk_size();
-        let service = self.targets[target as usize].disk_rate.time_for(chunk);
+        let service = self.targets[target as usize].disk_rate.time_for(chunk) + self.rules.access;
         let backlog = self.recorder.devices[target as usize].disk.backlog(now);
         let depth = (backlog + service / 2) / service.max(Span::from_ns(1));
         (depth >= self.rules.queue_limit).then_some(backlog)
@@ -343,7 +345,7 @@ impl UnicastModel {
         let port = &mut self.targets[target as usize];
         port.flows.retain(|&other| other != slot);
         self.recorder.devices[target as usize].received += size;
-        let service = port.disk_rate.time_for(size);
+        let service = port.disk_rate.time_for(size) + self.rules.access;
         let written = self.recorder.devices[target as usize].disk.serve(now, service);
         agenda.at(written + self.one_way(), Event::Ack { request: operation });
         if self.rules.aimd {
