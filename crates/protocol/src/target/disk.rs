@@ -273,4 +273,70 @@ mod tests {
         disk.submit(Time::ZERO, CHUNK, 0);
         assert_eq!(disk.delay(Time::ZERO, CHUNK, TRANSFER, Size::ZERO), SERVICE * 3);
     }
+
+    #[test]
+    fn chunks_go_to_the_disk_that_is_done_first() {
+        let mut disk = forecast(Backpressure::KeepRoom).with_disks(3);
+        for expected in [0, 1, 2, 0] {
+            assert_eq!(disk.least_busy(), expected);
+            disk.submit(Time::ZERO, CHUNK, expected);
+        }
+        assert_eq!(disk.backlog(Time::ZERO, 0), SERVICE * 2);
+        assert_eq!(disk.backlog(Time::ZERO, 2), SERVICE);
+        disk.complete(Time::from_ns(312_500), 2);
+        assert_eq!(disk.backlog(Time::from_ns(312_500), 2), Span::ZERO);
+    }
+
+    #[test]
+    fn windows_wait_until_one_of_the_disks_has_room() {
+        let mut disk = forecast(Backpressure::KeepRoom).with_disks(2);
+        for _ in 0..3 {
+            disk.submit(Time::ZERO, CHUNK, disk.least_busy());
+        }
+        assert_eq!(disk.delay(Time::ZERO, CHUNK, TRANSFER, Size::ZERO), Span::ZERO);
+        disk.submit(Time::ZERO, CHUNK, 1);
+        assert_eq!(disk.delay(Time::ZERO, CHUNK, TRANSFER, Size::ZERO), SERVICE);
+        assert_eq!(disk.delay(Time::ZERO, CHUNK, TRANSFER, CHUNK + CHUNK), SERVICE * 2);
+    }
+
+    #[test]
+    fn a_read_waits_for_its_own_disk() {
+        let mut disk = forecast(Backpressure::KeepRoom).with_disks(4);
+        disk.submit(Time::ZERO, CHUNK, 2);
+        let read = |disk: &DiskForecast, number, ahead| {
+            disk.read_delay(Time::ZERO, number, CHUNK, ahead, Span::ZERO)
+        };
+        assert_eq!(read(&disk, 0, Size::ZERO), SERVICE);
+        assert_eq!(read(&disk, 2, Size::ZERO), SERVICE * 2);
+        // What is promised goes to the idle disks, but which of them gets it is not known.
+        assert!(read(&disk, 0, CHUNK) >= SERVICE * 2);
+        assert_eq!(read(&disk, 2, CHUNK), SERVICE * 2);
+    }
+
+    #[test]
+    fn every_request_pays_its_access() {
+        let access = Span::from_ms(4);
+        let disk = forecast(Backpressure::KeepRoom).with_access_time(access);
+        assert_eq!(disk.service(CHUNK), SERVICE + access);
+        assert_eq!(disk.service_of(CHUNK + CHUNK, CHUNK), (SERVICE + access) * 2);
+    }
+
+    proptest::proptest! {
+        /// Water poured over the backlogs: what is above them adds up to what was poured.
+        #[test]
+        fn work_is_levelled_over_the_disks(
+            backlogs in proptest::collection::vec(0u64..1_000_000, 2..20),
+            extra in 0u64..5_000_000,
+        ) {
+            let count = u16::try_from(backlogs.len()).unwrap();
+            let mut disk = forecast(Backpressure::KeepRoom).with_disks(count);
+            for (number, ns) in (0..).zip(&backlogs) {
+                disk.disk(number).last_done = Time::from_ns(*ns);
+            }
+            let level = disk.level(Time::ZERO, Span::from_ns(extra)).as_ns();
+            let poured: u64 = backlogs.iter().map(|b| level.saturating_sub(*b)).sum();
+            proptest::prop_assert!(poured <= extra);
+            proptest::prop_assert!(extra - poured < u64::from(count), "{} of {}", poured, extra);
+        }
+    }
 }
