@@ -5,6 +5,7 @@
     reason = "ring 3 reads files and clocks"
 )]
 
+mod chart;
 mod explain;
 mod failure;
 mod format;
@@ -13,6 +14,7 @@ mod output;
 mod progress;
 mod reproduce;
 mod sim;
+mod sweep;
 
 use std::process::ExitCode;
 
@@ -30,18 +32,21 @@ const EXAMPLES: &str = "\
 Examples:
   slotcast reproduce                           repeat every published figure
   slotcast sim experiments/first.toml          run one experiment
+  slotcast sweep experiments/open-loop.toml    every point of a sweep; goes on where it was stopped
   slotcast sim --list                          everything that an experiment can set
   slotcast explain disk.rate                   one of those in full
 
 Exit status:
   0  all is well
   1  a claim that must hold does not, or two runs that must be equal differ
-  2  the input is wrong, and nothing has run";
+  2  the input is wrong and nothing has run, or the output cannot be written
+  130  a sweep was stopped by Ctrl-C; what is finished is kept";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Reproduce(reproduce::Arguments),
     Sim(sim::Arguments),
+    Sweep(sweep::Arguments),
     Explain(explain::Arguments),
 }
 
@@ -50,6 +55,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
+        Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
     };
     result.unwrap_or_else(failure::report)

@@ -19,9 +19,16 @@ pub(crate) struct Bar {
 impl Bar {
     /// For `units` of work.
     pub(crate) fn new(units: u64) -> Bar {
-        let style =
-            ProgressStyle::with_template("{bar:40} {percent:>3}%  {elapsed} of about {duration}")
-                .expect("a valid template");
+        Bar::with_template(units, "{bar:40} {percent:>3}%  {elapsed} of about {duration}")
+    }
+
+    /// The same with what [`say`](Bar::say) was told, and the time that is left.
+    pub(crate) fn counting(units: u64) -> Bar {
+        Bar::with_template(units, "{bar:40} {percent:>3}%  {msg}, {eta} left")
+    }
+
+    fn with_template(units: u64, template: &str) -> Bar {
+        let style = ProgressStyle::with_template(template).expect("a valid template");
         let bar = ProgressBar::with_draw_target(Some(units), ProgressDrawTarget::hidden());
         let never = !io::stderr().is_terminal();
         Bar { bar: bar.with_style(style), start: Instant::now(), shown: AtomicBool::new(never) }
@@ -33,6 +40,11 @@ impl Bar {
         if self.start.elapsed() > PATIENCE && !self.shown.swap(true, Ordering::Relaxed) {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
+    }
+
+    /// Shows `message` beside the bar.
+    pub(crate) fn say(&self, message: String) {
+        self.bar.set_message(message);
     }
 
     /// Takes the bar away while `print` writes.

@@ -4,6 +4,7 @@
 //! * [`setting`] is the one table of everything that can be set.
 //! * [`Experiment`] is read from a TOML file and checked as a whole before anything runs.
 //! * [`Runner`] runs every point of an experiment with every seed, side by side.
+//! * [`sweep`] keeps every finished run, goes on where it was stopped, and names the knee.
 //! * [`Metrics`] are means over the seeds with 95 % confidence intervals.
 //! * [`CATALOGUE`] names the published evaluations; [`Prepared::run`] repeats one.
 //! * [`SimReport`] and [`ReproduceReport`] are the documented JSON of both.
@@ -27,6 +28,7 @@ mod replicast;
 mod report;
 mod runner;
 pub mod setting;
+pub mod sweep;
 mod trace;
 
 pub use catalogue::{CATALOGUE, evaluation};
@@ -36,7 +38,7 @@ pub use evaluation::{
     Claim, Evaluation, Figure, Figures, Findings, Measured, Mode, Outcome, Part, Prepared, Row,
     Series,
 };
-pub use experiment::{Experiment, MOST_POINTS, Point};
+pub use experiment::{Experiment, MOST_POINTS, Point, SweptAxis};
 pub use input_error::InputError;
 pub use metrics::{LatencyMetrics, Metrics, named_counts, total_counts};
 pub use report::{PointReport, ReproduceReport, RunSummary, SCHEMA, SimReport};

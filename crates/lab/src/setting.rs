@@ -6,6 +6,7 @@
 
 mod field;
 mod kind;
+mod number;
 mod table;
 #[cfg(test)]
 mod tests;

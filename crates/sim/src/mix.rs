@@ -16,7 +16,9 @@ pub struct Mix {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MixError {
     /// A part that is not a size and a share.
-    #[error("`{0}` is not a size and a share; expected parts such as `64KiB:50% 1MiB:50%`, or `none`")]
+    #[error(
+        "`{0}` is not a size and a share; expected parts such as `64KiB:50% 1MiB:50%`, or `none`"
+    )]
     NotAPart(String),
     /// An object without content, or a size that never occurs.
     #[error("`{0}`: the sizes and the shares of a mix are more than zero")]
@@ -48,9 +50,8 @@ impl Mix {
         }
         let total: u64 = parts.iter().map(|(_, share)| u64::from(share.as_ppm())).sum();
         if !parts.is_empty() && total != u64::from(Share::ONE.as_ppm()) {
-            let total = u32::try_from(total).map_or("more".into(), |ppm| {
-                Share::from_ppm(ppm).to_string()
-            });
+            let total =
+                u32::try_from(total).map_or("more".into(), |ppm| Share::from_ppm(ppm).to_string());
             return Err(MixError::NotWhole(total));
         }
         let mut mix = Mix::default();

@@ -170,7 +170,10 @@ mod tests {
         assert_eq!(objects.ended(0, slot, Some(Failure::NotFound)), Ended::Going);
         assert!(!objects.has_next(0));
         assert_eq!(objects.ended(0, slot, None), Ended::Failed(Failure::NotFound));
-        assert!(objects.open(0, object(Size::from_kib(8))).is_some(), "the next object starts anew");
+        assert!(
+            objects.open(0, object(Size::from_kib(8))).is_some(),
+            "the next object starts anew"
+        );
     }
 
     proptest! {

@@ -67,9 +67,11 @@ fn an_object_is_stored_when_all_its_chunks_are() {
         let ratio = ten.latency.mean / chunk.latency.mean;
         assert!((9.5..10.5).contains(&ratio), "{kind:?}: {ratio}");
         assert!((chunk.chunks_per_s / ten.chunks_per_s / 10.0 - 1.0).abs() < 0.05);
-        // A wider window lets them overlap.
-        let wide = of("1280KiB:100%", 10).latency.mean;
-        assert!(wide < 0.95 * ten.latency.mean, "{kind:?}: {wide}");
+        // A wider window lets them overlap, where a chunk is sent once for all its replicas.
+        if kind == ProtocolKind::ReplicastM {
+            let wide = of("1280KiB:100%", 10).latency.mean;
+            assert!(wide < 0.6 * ten.latency.mean, "{wide}");
+        }
     }
 }
 

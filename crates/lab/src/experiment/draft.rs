@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::SweptAxis;
 use crate::input_error::{InputError, Origin, Source};
 use crate::nearest::did_you_mean;
 use crate::setting::{self, Setting, Value};
@@ -45,6 +46,17 @@ pub(super) struct Axis {
 impl Block {
     pub(super) fn length(&self) -> usize {
         self.axes[0].values.len()
+    }
+
+    /// What it sweeps.
+    pub(super) fn swept(&self) -> SweptAxis {
+        let rows = 0..self.length();
+        SweptAxis {
+            settings: self.axes.iter().map(|axis| axis.setting).collect(),
+            rows: rows
+                .map(|row| self.axes.iter().map(|axis| axis.values[row].0).collect())
+                .collect(),
+        }
     }
 
     /// Takes `setting` out of the block. Where it is swept over `value` too, only the rows with that

@@ -311,7 +311,12 @@ static ALL: &[Setting] = &[
         PAPER,
         "Closed loop (as fast as the cluster takes it) or open loop (at a given rate)."
     ),
-    setting!(workload.window, count(1, 65_536), SURGE, "Requests (with workload.mix, chunks) in flight per initiator."),
+    setting!(
+        workload.window,
+        count(1, 65_536),
+        SURGE,
+        "Requests (with workload.mix, chunks) in flight per initiator."
+    ),
     setting!(
         workload.arrivals_per_s,
         count(1, 1_000_000_000),

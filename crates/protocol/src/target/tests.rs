@@ -97,7 +97,10 @@ fn a_put_goes_from_bid_to_acknowledgement() {
     let received =
         TargetInput::Received { request: request(), chunk: CHUNK, size: SIZE, intact: true };
     target.handle(Time::from_ns(200_000), received, &empty(), &mut effects);
-    assert_eq!(effects, [TargetEffect::Write { request: request(), chunk: CHUNK, size: SIZE, disk: 0 }]);
+    assert_eq!(
+        effects,
+        [TargetEffect::Write { request: request(), chunk: CHUNK, size: SIZE, disk: 0 }]
+    );
     effects.clear();
     let written = TargetInput::Written { request: request(), stable: true };
     target.handle(Time::from_ns(600_000), written, &empty(), &mut effects);
