@@ -11,6 +11,8 @@ mod failure;
 mod format;
 mod list;
 mod output;
+mod plan;
+mod plan_text;
 mod progress;
 mod reproduce;
 mod sim;
@@ -20,7 +22,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Object storage by appointment: simulate a cluster, and repeat the published evaluations.
+/// Object storage by appointment: plan and simulate a cluster, and repeat the published evaluations.
 #[derive(Debug, Parser)]
 #[command(name = "slotcast", version, after_help = EXAMPLES, max_term_width = 100)]
 struct Cli {
@@ -30,6 +32,7 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  slotcast plan small                          does this cluster hold, and what is its limit
   slotcast reproduce                           repeat every published figure
   slotcast sim experiments/first.toml          run one experiment
   slotcast sweep experiments/open-loop.toml    every point of a sweep; goes on where it was stopped
@@ -47,6 +50,7 @@ enum Command {
     Reproduce(reproduce::Arguments),
     Sim(sim::Arguments),
     Sweep(sweep::Arguments),
+    Plan(plan::Arguments),
     Explain(explain::Arguments),
 }
 
@@ -56,6 +60,7 @@ fn main() -> ExitCode {
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
+        Command::Plan(arguments) => plan::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
     };
     result.unwrap_or_else(failure::report)

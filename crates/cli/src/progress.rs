@@ -27,6 +27,18 @@ impl Bar {
         Bar::with_template(units, "{bar:40} {percent:>3}%  {msg}, {eta} left")
     }
 
+    /// For work in steps, each of which [`begins`](Bar::begin) a bar of its own.
+    pub(crate) fn steps() -> Bar {
+        Bar::with_template(1, "{elapsed}  {bar:20}  {msg}")
+    }
+
+    /// A step of `units` begins.
+    pub(crate) fn begin(&self, message: String, units: u64) {
+        self.bar.set_length(units);
+        self.bar.set_position(0);
+        self.bar.set_message(message);
+    }
+
     fn with_template(units: u64, template: &str) -> Bar {
         let style = ProgressStyle::with_template(template).expect("a valid template");
         let bar = ProgressBar::with_draw_target(Some(units), ProgressDrawTarget::hidden());

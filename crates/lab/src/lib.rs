@@ -5,6 +5,7 @@
 //! * [`Experiment`] is read from a TOML file and checked as a whole before anything runs.
 //! * [`Runner`] runs every point of an experiment with every seed, side by side.
 //! * [`sweep`] keeps every finished run, goes on where it was stopped, and names the knee.
+//! * [`plan`] answers an architect's questions about a cluster.
 //! * [`Metrics`] are means over the seeds with 95 % confidence intervals.
 //! * [`CATALOGUE`] names the published evaluations; [`Prepared::run`] repeats one.
 //! * [`SimReport`] and [`ReproduceReport`] are the documented JSON of both.
@@ -23,12 +24,14 @@ mod experiment;
 mod input_error;
 mod metrics;
 mod nearest;
+pub mod plan;
 pub mod published;
 mod replicast;
 mod report;
 mod runner;
 pub mod setting;
 pub mod sweep;
+mod toml_value;
 mod trace;
 
 pub use catalogue::{CATALOGUE, evaluation};

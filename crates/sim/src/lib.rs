@@ -5,6 +5,7 @@
 
 mod check;
 mod clients;
+mod demand;
 mod drive;
 mod faults;
 mod mix;
@@ -18,6 +19,7 @@ mod scenario;
 mod unicast;
 
 pub use check::{ScenarioError, check};
+pub use demand::{Demand, demand};
 pub use mix::{Mix, MixError};
 pub use observe::{Observer, Place, TraceLine, Unobserved};
 pub use report::{Completion, Counts, Latency, Operation, RunReport};

@@ -75,6 +75,11 @@ impl Mix {
         self.parts().iter().map(|(size, _)| *size).max().unwrap_or_default()
     }
 
+    /// The mean of `of` over the sizes, each as often as its share; zero if there is no mix.
+    pub fn mean(&self, of: impl Fn(Size) -> f64) -> f64 {
+        self.parts().iter().map(|(size, share)| share.as_f64() * of(*size)).sum()
+    }
+
     /// The size that a draw of `ppm`, even from 0 to 999 999, stands for.
     ///
     /// # Panics

@@ -7,6 +7,7 @@ use super::SweptAxis;
 use crate::input_error::{InputError, Origin, Source};
 use crate::nearest::did_you_mean;
 use crate::setting::{self, Setting, Value};
+use crate::toml_value;
 
 /// The parts of an experiment as they were given.
 #[derive(Debug)]
@@ -123,7 +124,7 @@ impl Draft {
                 let setting =
                     setting::find(key).ok_or_else(|| unknown_key(key, &at(0..key.len())))?;
                 let origin = at(value_span);
-                let value = parse(setting, value, &origin)?;
+                let value = toml_value::parse(setting.key, &setting.kind, value, &origin)?;
                 for block in &mut self.sweep {
                     block.fix(setting, value);
                 }
@@ -140,20 +141,4 @@ pub(super) fn unknown_key(key: &str, origin: &Origin) -> Box<InputError> {
     origin
         .error(format!("unknown key `{key}`"), "no setting has this name")
         .with_help(did_you_mean(setting::nearest_key(key)))
-}
-
-/// Reads a value of `setting`.
-pub(super) fn parse(
-    setting: &'static Setting,
-    text: &str,
-    origin: &Origin,
-) -> Result<Value, Box<InputError>> {
-    setting.kind.parse(text).map_err(|problem| {
-        origin
-            .error(
-                format!("{}: {problem}", setting.key),
-                format!("expected {}", setting.kind.expected()),
-            )
-            .with_help(did_you_mean(setting.kind.nearest_word(text)))
-    })
 }

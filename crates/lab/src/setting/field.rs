@@ -9,7 +9,7 @@ use slotcast_units::{Rate, Share, Size, Span};
 use super::kind::{Value, Word};
 
 /// A type that a setting can have.
-pub(super) trait Field: Sized {
+pub(crate) trait Field: Sized {
     /// As a value.
     fn to_value(&self) -> Value;
     /// From a value of the same kind.
