@@ -275,7 +275,8 @@ fn metrics_table(metrics: &Metrics, point: &PointReport) -> String {
     table.to_string()
 }
 
-fn sweep_table(experiment: &Experiment, report: &SimReport) -> String {
+/// The points of a sweep, one line each.
+pub(crate) fn sweep_table(experiment: &Experiment, report: &SimReport) -> String {
     let swept: Vec<_> = experiment.points[0].swept.iter().map(|(s, _)| s.key).collect();
     let columns = ["chunks/s", "latency us", "p99 us", "disk", "queue", "link", "failures"];
     let header: Vec<_> = swept.iter().copied().chain(columns).collect();

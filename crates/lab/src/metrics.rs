@@ -232,6 +232,25 @@ pub fn named_counts(counts: &Counts) -> [(&'static str, u64); 13] {
     ]
 }
 
+/// The counts with the numbers that `of` gives for their names.
+pub(crate) fn counts_named(of: impl Fn(&str) -> u64) -> Counts {
+    Counts {
+        puts: of("puts"),
+        gets: of("gets"),
+        failures: of("failures"),
+        abandoned: of("abandoned"),
+        extra_rounds: of("extra_rounds"),
+        messages_lost: of("messages_lost"),
+        transfer_conflicts: of("transfer_conflicts"),
+        double_bookings: of("double_bookings"),
+        late_rejects: of("late_rejects"),
+        frames_marked: of("frames_marked"),
+        frames_dropped: of("frames_dropped"),
+        retransmissions: of("retransmissions"),
+        timeouts: of("timeouts"),
+    }
+}
+
 /// The counts of some runs together.
 pub fn total_counts(runs: &[&RunReport]) -> Vec<(&'static str, u64)> {
     let mut total = named_counts(&Counts::default());

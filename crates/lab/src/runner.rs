@@ -64,6 +64,16 @@ impl Runner {
             .map_err(|error| InputError::plain(format!("cannot start the threads: {error}")))
     }
 
+    /// Number of threads.
+    pub(crate) fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Has one of the threads do `work`, after what was given to them before.
+    pub(crate) fn spawn(&self, work: impl FnOnce() + Send + 'static) {
+        self.pool.spawn_fifo(work);
+    }
+
     /// Runs every point with every seed. The result holds one list per point, in the order of
     /// `points`, with one execution per seed, in the order of `seeds`.
     ///
@@ -121,7 +131,7 @@ pub(crate) fn impossible(error: &ScenarioError, point: &Point) -> Box<InputError
     InputError::plain(format!("this cannot be run: {error} {}", point.label()))
 }
 
-fn execute(
+pub(crate) fn execute(
     scenario: &Scenario,
     seed: u64,
     completions: Completions,

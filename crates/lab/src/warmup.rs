@@ -7,7 +7,7 @@
 //! do (Automating Warm-up Length Estimation, JORS 61(9), 2010): what all runs have in common is the start,
 //! and the rest averages out.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use slotcast_sim::{Completion, Scenario};
 use slotcast_units::{Span, Time};
 
@@ -21,12 +21,12 @@ const LEAST_LEFT: usize = 5;
 const FEWEST: usize = 2 * LEAST_LEFT;
 
 /// The latencies of one run in the order of completion, in batches of five.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Batches {
     /// Mean latency in microseconds.
     means: Vec<f64>,
-    /// When the last request of each batch was completed.
-    ends: Vec<Time>,
+    /// When the last request of each batch was completed, in ns of simulated time.
+    ends: Vec<u64>,
 }
 
 impl Batches {
@@ -38,13 +38,13 @@ impl Batches {
         };
         Batches {
             means: batches.clone().map(mean).collect(),
-            ends: batches.map(|batch| batch[BATCH - 1].finished).collect(),
+            ends: batches.map(|batch| batch[BATCH - 1].finished.as_ns()).collect(),
         }
     }
 
     /// Mean of the batches that end after `warmup`.
     fn mean_after(&self, warmup: Span) -> f64 {
-        let from = self.ends.partition_point(|&end| end <= Time::ZERO + warmup);
+        let from = self.ends.partition_point(|&end| end <= warmup.as_ns());
         let left = &self.means[from..];
         left.iter().sum::<f64>() / left.len() as f64
     }
@@ -100,7 +100,7 @@ impl Settling {
             None => Settling::NotYet,
             Some(0) => Settling::By(Span::ZERO),
             Some(left_out) => {
-                let latest = runs.iter().map(|run| run.ends[left_out - 1]).max();
+                let latest = runs.iter().map(|run| Time::from_ns(run.ends[left_out - 1])).max();
                 let ns = latest.unwrap_or(Time::ZERO).as_ns();
                 Settling::By(Span::from_us(ns.div_ceil(1000)))
             }

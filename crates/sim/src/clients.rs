@@ -22,6 +22,7 @@ pub(crate) struct Job {
 pub(crate) struct Client {
     random: Stream,
     arrivals: Stream,
+    sizes: Stream,
     in_flight: u32,
     /// Open loop: arrivals that wait for a place in the window.
     waiting: VecDeque<Time>,
@@ -63,6 +64,7 @@ impl Clients {
         let client = |i: u32| Client {
             random: streams.stream("requests", u64::from(i)),
             arrivals: streams.stream("arrivals", u64::from(i)),
+            sizes: streams.stream("sizes", u64::from(i)),
             in_flight: 0,
             waiting: VecDeque::new(),
         };
@@ -136,10 +138,38 @@ impl Clients {
         self.spec.window = 0;
     }
 
-    /// A request of `initiator` has ended, well or not.
-    pub(crate) fn ended(&mut self, initiator: u32, now: Time) {
+    /// The size of the object that `initiator` puts next.
+    pub(crate) fn object_size(&mut self, initiator: u32) -> Size {
+        if self.spec.mix.is_none() {
+            return self.spec.chunk_size;
+        }
+        let mix = self.spec.mix;
+        mix.pick(self.client(initiator).sizes.below(1_000_000))
+    }
+
+    /// Takes a place in the window of `initiator`, if one is free, for one more chunk of its object.
+    pub(crate) fn take_place(&mut self, initiator: u32) -> bool {
+        let window = self.spec.window;
+        let client = self.client(initiator);
+        let is_free = client.in_flight < window;
+        client.in_flight += u32::from(is_free);
+        is_free
+    }
+
+    /// A chunk of `initiator` is there, or given up: its place in the window is free.
+    pub(crate) fn leave_place(&mut self, initiator: u32) {
         self.client(initiator).in_flight -= 1;
+    }
+
+    /// A request has ended, well or not.
+    pub(crate) fn over(&mut self, now: Time) {
         self.under_way.add(now, -1);
+    }
+
+    /// A request of `initiator` that is one chunk has ended, well or not.
+    pub(crate) fn ended(&mut self, initiator: u32, now: Time) {
+        self.leave_place(initiator);
+        self.over(now);
     }
 
     /// Requests that were asked for and have not ended, over time.

@@ -44,6 +44,16 @@ impl SortedLatencies {
         }
     }
 
+    /// One by one, shortest first.
+    pub fn iter(&self) -> impl Iterator<Item = Span> {
+        let (short, long): (&[u32], &[u64]) = match &self.0 {
+            Nanoseconds::Short(short) => (short, &[]),
+            Nanoseconds::Long(long) => (&[], long),
+        };
+        let short = short.iter().copied().map(u64::from);
+        short.chain(long.iter().copied()).map(Span::from_ns)
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -5,9 +5,12 @@
 
 mod check;
 mod clients;
+mod demand;
 mod drive;
 mod faults;
 mod latencies;
+mod mix;
+mod objects;
 mod observation;
 mod observe;
 mod pool;
@@ -19,7 +22,9 @@ mod unicast;
 mod watch;
 
 pub use check::{ScenarioError, check};
+pub use demand::{Demand, demand};
 pub use latencies::{Latencies, Latency, PooledLatencies, SortedLatencies};
+pub use mix::{Mix, MixError};
 pub use observation::{ClosedWindow, Course, Fate, Observation, Outcome, Piece, Way};
 pub use observe::{Observer, Place, TraceLine, Unobserved};
 pub use recorder::measured_until;

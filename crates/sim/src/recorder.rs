@@ -7,10 +7,12 @@ use crate::latencies::{Latencies, PooledLatencies, SortedLatencies};
 use crate::report::{Completion, Counts, DiskWait, Operation, RunReport};
 use crate::scenario::Scenario;
 
-/// One target's disk and port.
+/// One target's disks and port.
 #[derive(Debug)]
 pub(crate) struct Device {
     pub(crate) disk: FifoStation,
+    /// The other disks of a target that has several.
+    further_disks: Vec<FifoStation>,
     /// Payload that has arrived at the port, and left it, in the measured time.
     pub(crate) received: Size,
     pub(crate) sent: Size,
@@ -21,10 +23,23 @@ impl Device {
     fn new() -> Device {
         Device {
             disk: FifoStation::new(),
+            further_disks: Vec::new(),
             received: Size::ZERO,
             sent: Size::ZERO,
             receiving: Occupancy::default(),
         }
+    }
+
+    /// The disk that the target counts as `number`.
+    pub(crate) fn disk(&mut self, number: u16) -> &mut FifoStation {
+        match usize::from(number).checked_sub(1) {
+            None => &mut self.disk,
+            Some(further) => &mut self.further_disks[further],
+        }
+    }
+
+    fn disks(&self) -> impl Iterator<Item = &FifoStation> + Clone {
+        std::iter::once(&self.disk).chain(&self.further_disks)
     }
 }
 
@@ -67,6 +82,14 @@ impl Recorder {
         }
     }
 
+    /// The same with `disks` disks behind every port, not one.
+    pub(crate) fn with_disks(mut self, disks: u32) -> Recorder {
+        for device in &mut self.devices {
+            device.further_disks = (1..disks).map(|_| FifoStation::new()).collect();
+        }
+        self
+    }
+
     pub(crate) fn complete(&mut self, started: Time, finished: Time, operation: Operation) {
         match operation {
             Operation::Put => self.counts.puts += 1,
@@ -106,6 +129,7 @@ impl Recorder {
         self.given_up = 0;
         for device in &mut self.devices {
             device.disk.reset(now);
+            device.further_disks.iter_mut().for_each(|disk| disk.reset(now));
             device.received = Size::ZERO;
             device.sent = Size::ZERO;
         }
@@ -131,15 +155,16 @@ impl Recorder {
         };
         let latencies = Latencies { puts: of(Operation::Put), gets: of(Operation::Get) };
 
-        let usage: Vec<_> = self.devices.iter().map(|d| d.disk.usage(now)).collect();
-        let targets = usage.len() as f64;
+        let usage: Vec<_> =
+            self.devices.iter().flat_map(Device::disks).map(|disk| disk.usage(now)).collect();
+        let disks = usage.len() as f64;
         let disk_utilization = if scenario.quirks.early_statistics {
-            let service = scenario.disk.rate.time_for(scenario.workload.chunk_size).as_secs_f64();
+            let service = scenario.disk.service(scenario.workload.chunk_size).as_secs_f64();
             let percent =
                 |offered: u64| (offered as f64 * service / seconds * 100.0).trunc().min(100.0);
-            usage.iter().map(|u| percent(u.offered) / 100.0).sum::<f64>() / targets
+            usage.iter().map(|u| percent(u.offered) / 100.0).sum::<f64>() / disks
         } else {
-            usage.iter().map(|u| u.utilization).sum::<f64>() / targets
+            usage.iter().map(|u| u.utilization).sum::<f64>() / disks
         };
         let capacity = scenario.network.usable_rate().as_bps() as f64 * seconds;
         let bits = |of: fn(&Device) -> Size| -> f64 {
@@ -162,14 +187,17 @@ impl Recorder {
             put_latency: PooledLatencies::of([&latencies.puts]).summary(),
             get_latency: PooledLatencies::of([&latencies.gets]).summary(),
             disk_utilization,
-            disk_queue_length: usage.iter().map(|u| u.mean_in_system).sum::<f64>() / targets,
-            link_utilization: busier_way / (capacity * targets),
-            disk_wait: disk_wait(self.devices.iter().map(|d| d.disk.queueing(now))),
+            disk_queue_length: usage.iter().map(|u| u.mean_in_system).sum::<f64>() / disks,
+            link_utilization: busier_way / (capacity * self.devices.len() as f64),
+            disk_wait: disk_wait(
+                self.devices.iter().flat_map(Device::disks).map(|d| d.queueing(now)),
+            ),
             requests: self.requests(now, under_way),
             chunks_at_disks: self
                 .devices
                 .iter()
-                .map(|device| device.disk.little(now))
+                .flat_map(Device::disks)
+                .map(|disk| disk.little(now))
                 .reduce(Little::beside)
                 .unwrap_or_default(),
             counts: self.counts,

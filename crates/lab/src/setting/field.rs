@@ -1,7 +1,8 @@
 //! How the types of a [`slotcast_sim::Scenario`]'s fields become [`Value`]s and back.
 
 use slotcast_sim::{
-    Backpressure, Fidelity, Grant, IdleExtension, Load, ProtocolKind, SequenceChoice, TargetChoice,
+    Backpressure, Fidelity, Grant, IdleExtension, Load, Mix, ProtocolKind, SequenceChoice,
+    TargetChoice,
 };
 use slotcast_units::{Rate, Share, Size, Span};
 
@@ -9,7 +10,7 @@ use super::kind::{Value, Word};
 use crate::configuration::WarmupRule;
 
 /// A type that a setting can have.
-pub(super) trait Field: Sized {
+pub(crate) trait Field: Sized {
     /// As a value.
     fn to_value(&self) -> Value;
     /// From a value of the same kind.
@@ -36,7 +37,7 @@ macro_rules! plain {
         }
     )* };
 }
-plain!(u64 => Count, Size => Size, Rate => Rate, Span => Span, Share => Share, bool => Switch);
+plain!(u64 => Count, Size => Size, Rate => Rate, Span => Span, Share => Share, bool => Switch, Mix => Mix);
 
 impl Field for u32 {
     fn to_value(&self) -> Value {

@@ -99,7 +99,10 @@ fn a_put_goes_from_bid_to_acknowledgement() {
     let received =
         TargetInput::Received { request: request(), chunk: CHUNK, size: SIZE, intact: true };
     target.handle(Time::from_ns(200_000), received, &empty(), &mut effects);
-    assert_eq!(effects, [TargetEffect::Write { request: request(), chunk: CHUNK, size: SIZE }]);
+    assert_eq!(
+        effects,
+        [TargetEffect::Write { request: request(), chunk: CHUNK, size: SIZE, disk: 0 }]
+    );
     effects.clear();
     let written = TargetInput::Written { request: request(), stable: true };
     target.handle(Time::from_ns(600_000), written, &empty(), &mut effects);
@@ -226,7 +229,7 @@ fn a_get_is_read_and_sent_in_its_window() {
     });
     assert_eq!(
         say(&mut target, 7000, &accept, &shelf),
-        [TargetEffect::Read { request: request(), chunk: CHUNK, size: SIZE }]
+        [TargetEffect::Read { request: request(), chunk: CHUNK, size: SIZE, disk: 0 }]
     );
     let mut effects = vec![];
     let read = TargetInput::Read { request: request(), intact: true };

@@ -361,7 +361,7 @@ impl TestCluster {
                     let at = self.now + Timing::published().one_way();
                     self.send(at, Due::ToInitiator(i, message));
                 }
-                TargetEffect::Write { request, chunk, size } => {
+                TargetEffect::Write { request, chunk, size, .. } => {
                     let done = self.use_disk(t, size);
                     self.at(done, Due::Written(t, request, chunk));
                 }

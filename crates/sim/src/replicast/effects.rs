@@ -8,6 +8,7 @@ use slotcast_protocol::{
 use slotcast_units::{Size, Span, Time};
 
 use super::{Cause, Event, ReplicastModel, Transfer, owner};
+use crate::objects::{Ended, Object};
 use crate::observation::{Observation, Outcome};
 use crate::observe::Place;
 use crate::report::Operation;
@@ -24,7 +25,8 @@ impl ReplicastModel {
                     self.multicast(now, initiator, group, to, message, agenda);
                 }
                 InitiatorEffect::Transfer { request, chunk, size, group, to, start } => {
-                    let transfer = Transfer { request, chunk, size, left: size, group, to, start };
+                    let (left, disk) = (size, 0);
+                    let transfer = Transfer { request, chunk, size, left, group, to, start, disk };
                     self.start_transfer(transfer, agenda);
                 }
                 InitiatorEffect::PutDone { request, rounds }
@@ -110,22 +112,30 @@ impl ReplicastModel {
         let running = host.running.swap_remove(at.expect("only running requests end"));
         self.recorder.counts.extra_rounds += u64::from(rounds) - 1;
         self.watch.request_ended(now, request, failure.map_or(Outcome::Done, Outcome::Failed));
-        match failure {
-            None => {
-                self.recorder.complete(running.asked, now, running.operation);
-                if running.operation == Operation::Put {
-                    self.stores.list(running.chunk);
+        let ended = match running.slot {
+            None => Ended::from(failure),
+            Some(slot) => self.objects.ended(initiator, slot, failure),
+        };
+        self.clients.leave_place(initiator);
+        let Object { operation, asked, name, size } = running.object;
+        match ended {
+            Ended::Going => {}
+            Ended::Whole => {
+                self.clients.over(now);
+                self.recorder.complete(asked, now, operation);
+                if operation == Operation::Put {
+                    self.stores.list(name, size);
                 }
             }
-            Some(reason) => {
+            Ended::Failed(reason) => {
+                self.clients.over(now);
                 match reason {
                     Failure::NoCommonWindow => self.recorder.counts.abandoned += 1,
                     _ => self.recorder.counts.failures += 1,
                 }
-                self.recorder.give_up(running.asked, now);
+                self.recorder.give_up(asked, now);
             }
         }
-        self.clients.ended(initiator, now);
         self.start_requests(now, initiator);
     }
 
@@ -227,13 +237,14 @@ impl ReplicastModel {
                 TargetEffect::Send { to, message } => {
                     self.send_to_initiator(now, (target, to.0), message, agenda);
                 }
-                TargetEffect::Write { request, chunk, size } => {
-                    let done = self.use_disk(now, target, request, Operation::Put, size);
+                TargetEffect::Write { request, chunk, size, disk } => {
+                    let done = self.use_disk(now, (target, disk), request, Operation::Put, size);
                     let transfer = self.at_disk(request, chunk, size, now);
+                    self.transfers.get_mut(transfer).disk = disk;
                     agenda.at(done, Event::Written { target, transfer, incarnation });
                 }
-                TargetEffect::Read { request, chunk, size } => {
-                    let done = self.use_disk(now, target, request, Operation::Get, size);
+                TargetEffect::Read { request, chunk, size, disk } => {
+                    let done = self.use_disk(now, (target, disk), request, Operation::Get, size);
                     let transfer = self.at_disk(request, chunk, size, now);
                     agenda.at(done, Event::Read { target, transfer, incarnation });
                 }
@@ -258,13 +269,13 @@ impl ReplicastModel {
     fn use_disk(
         &mut self,
         now: Time,
-        target: u32,
+        (target, disk): (u32, u16),
         request: RequestId,
         operation: Operation,
         size: Size,
     ) -> Time {
-        let service = self.targets[target as usize].disk_rate.time_for(size);
-        let end = self.recorder.devices[target as usize].disk.serve(now, service);
+        let service = self.targets[target as usize].disk_rate.time_for(size) + self.access;
+        let end = self.recorder.devices[target as usize].disk(disk).serve(now, service);
         let (queued, begin) = (now, end - service);
         self.watch.tell(|| Observation::Disk { request, target, operation, queued, begin, end });
         end
@@ -277,7 +288,7 @@ impl ReplicastModel {
         size: Size,
         start: Time,
     ) -> u32 {
-        let (group, to) = (GroupId(0), Members::NONE);
-        self.transfers.insert(Transfer { request, chunk, size, left: size, group, to, start }, 1)
+        let (group, to, left, disk) = (GroupId(0), Members::NONE, size, 0);
+        self.transfers.insert(Transfer { request, chunk, size, left, group, to, start, disk }, 1)
     }
 }

@@ -108,6 +108,8 @@ struct Rules {
     trip: Span,
     frame: Size,
     queue_limit: u64,
+    /// Time of a disk for each request, beyond that of its bytes.
+    access: Span,
 }
 
 /// A cluster of unicast initiators and targets.
@@ -218,7 +220,7 @@ impl UnicastModel {
     /// The backlog of a disk, if it is a full queue.
     fn full_queue(&self, now: Time, target: u32) -> Option<Span> {
         let chunk = self.clients.chunk_size();
-        let service = self.targets[target as usize].disk_rate.time_for(chunk);
+        let service = self.targets[target as usize].disk_rate.time_for(chunk) + self.rules.access;
         let backlog = self.recorder.devices[target as usize].disk.backlog(now);
         let depth = (backlog + service / 2) / service.max(Span::from_ns(1));
         (depth >= self.rules.queue_limit).then_some(backlog)
@@ -401,7 +403,8 @@ impl UnicastModel {
 
     /// The disk of `target` writes or reads a chunk; says when it will be done.
     fn use_disk(&mut self, now: Time, target: u32, request: u32, size: Size) -> Time {
-        let service = self.targets[target as usize].disk_rate.time_for(size);
+        let disk_rate = self.targets[target as usize].disk_rate;
+        let service = disk_rate.time_for(size) + self.rules.access;
         let end = self.recorder.devices[target as usize].disk.serve(now, service);
         if self.watch.wanted {
             let operation = self.requests.get(request).operation;

@@ -58,6 +58,7 @@ impl UnicastModel {
             trip: scenario.network.trip,
             frame,
             queue_limit: (scenario.disk.queue_limit / chunk).max(2),
+            access: scenario.disk.access_time,
         };
         let mut model = UnicastModel {
             rules,

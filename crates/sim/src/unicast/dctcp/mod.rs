@@ -98,6 +98,8 @@ struct Rules {
     frame_time: Span,
     /// The rate of an initiator's own link, if it is not that of the ports.
     initiator_rate: Option<Rate>,
+    /// What every request takes at a disk beyond the time of its bytes.
+    access: Span,
     trip: Span,
     /// A control message or an acknowledgement, from one node to another.
     one_way: Span,
@@ -385,7 +387,7 @@ impl DctcpModel {
         let size = self.clients.chunk_size();
         let device = &mut self.recorder.devices[target as usize];
         device.received += size;
-        let service = self.targets[target as usize].disk_rate.time_for(size);
+        let service = self.targets[target as usize].disk_rate.time_for(size) + self.rules.access;
         let written = device.disk.serve(now, service);
         self.watch_disk(now, (target, request), service, written);
         agenda.at(written + self.rules.one_way, Event::ReplicaAck { request });
@@ -469,7 +471,8 @@ impl DctcpModel {
     /// A target is asked for a chunk.
     fn get_request(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
         let target = self.requests.get(slot).holder as usize;
-        let service = self.targets[target].disk_rate.time_for(self.clients.chunk_size());
+        let chunk = self.clients.chunk_size();
+        let service = self.targets[target].disk_rate.time_for(chunk) + self.rules.access;
         let read = self.recorder.devices[target].disk.serve(now, service);
         self.watch_disk(now, (self.requests.get(slot).holder, slot), service, read);
         agenda.at(read, Event::ChunkRead { request: slot });

@@ -143,6 +143,7 @@ fn rules(scenario: &Scenario) -> Rules {
         frame_time: usable.time_for(network.frame),
         initiator_rate: (dctcp.initiator_link != Share::ONE)
             .then(|| usable.share(dctcp.initiator_link)),
+        access: scenario.disk.access_time,
         trip: network.trip,
         one_way: one_way(scenario),
         receive_buffer,
