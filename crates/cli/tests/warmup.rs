@@ -44,7 +44,7 @@ fn one_that_is_too_short_is_said_with_what_it_does() {
     }
 
     // What it says is what happens: with as much left out, the mean changes by so much.
-    let long_enough = format!("run.warmup={}us", found);
+    let long_enough = format!("run.warmup={found}us");
     let (json, told) = sim("short.toml", START, &["--set", &long_enough]);
     assert_eq!(
         (&json["warmup"]["enough"], &json["warmup"]["warning"]),

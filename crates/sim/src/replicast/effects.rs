@@ -125,7 +125,7 @@ impl ReplicastModel {
                 self.recorder.give_up(running.asked, now);
             }
         }
-        self.clients.ended(initiator, now);
+        self.clients.ended(initiator);
         self.start_requests(now, initiator);
     }
 
