@@ -31,7 +31,7 @@ fn headline(point: &Value) -> [&Value; 3] {
 fn every_headline_figure_is_as_precise_as_asked_for() {
     let (json, told) = sim("asked.toml", SMALL, &["--precision", "5%"]);
     let seeds = json["seeds"].as_array().expect("a list").len();
-    assert!(seeds >= 10 && seeds < 1000, "{seeds}");
+    assert!((10..1000).contains(&seeds), "{seeds}");
     assert_eq!(json["runs"].as_array().expect("a list").len(), seeds);
     for figure in headline(&json) {
         assert!(relative(figure) <= 0.05, "{figure}");

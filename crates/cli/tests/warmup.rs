@@ -44,7 +44,7 @@ fn one_that_is_too_short_is_said_with_what_it_does() {
     }
 
     // What it says is what happens: with as much left out, the mean changes by so much.
-    let long_enough = format!("run.warmup={}us", found);
+    let long_enough = format!("run.warmup={found}us");
     let (json, told) = sim("short.toml", START, &["--set", &long_enough]);
     assert_eq!(
         (&json["warmup"]["enough"], &json["warmup"]["warning"]),
@@ -93,7 +93,11 @@ fn a_cluster_that_never_settles_is_told_so() {
         "--set",
         "workload.load=open",
         "--set",
-        "workload.arrivals_per_s=500000",
+        "workload.arrivals_per_s=40000",
+        "--set",
+        "cluster.initiators=18",
+        "--set",
+        "cluster.targets=18",
         "--set",
         "statistics.warmup=found",
         "--set",

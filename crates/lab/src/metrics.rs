@@ -152,7 +152,9 @@ const PLAIN: [Plain; 5] = [
 ];
 
 /// A figure of a run's latency: its name, and whether it has an interval over the runs.
-const PARTS: [(&str, bool, fn(&Latency) -> f64); 6] = [
+type Part = (&'static str, bool, fn(&Latency) -> f64);
+
+const PARTS: [Part; 6] = [
     ("mean", true, |l| l.mean),
     ("p50", true, |l| l.p50),
     ("p90", true, |l| l.p90),

@@ -90,18 +90,28 @@ impl Runner {
             .iter()
             .flat_map(|point| seeds.iter().map(|seed| Job { scenario: &point.scenario, seed }))
             .collect();
-        let done: Vec<_> = jobs.iter().map(|_| Mutex::new(None)).collect();
-        self.run_in_order(&jobs, completions, progress, &|| false, &|index, execution| {
-            *done[index].lock().expect("no thread panics") = Some(execution);
-        });
-        let taken = |run: Mutex<Option<_>>| run.into_inner().expect("no thread panics");
-        let mut done = done.into_iter().map(|run| taken(run).expect("every job was done"));
+        let mut done = self.run_all(&jobs, completions, progress).into_iter();
         let mut per_point = Vec::with_capacity(points.len());
         for point in points {
             let runs = done.by_ref().take(seeds.count as usize).collect::<Result<Vec<_>, _>>();
             per_point.push(runs.map_err(|error| impossible(&error, point))?);
         }
         Ok(per_point)
+    }
+
+    /// Does all `jobs`; the results are in their order.
+    pub(crate) fn run_all(
+        &self,
+        jobs: &[Job<'_>],
+        completions: Completions,
+        progress: Progress<'_>,
+    ) -> Vec<Result<Execution, ScenarioError>> {
+        let done: Vec<_> = jobs.iter().map(|_| Mutex::new(None)).collect();
+        self.run_in_order(jobs, completions, progress, &|| false, &|index, execution| {
+            *done[index].lock().expect("no thread panics") = Some(execution);
+        });
+        let taken = |run: Mutex<Option<_>>| run.into_inner().expect("no thread panics");
+        done.into_iter().map(|run| taken(run).expect("every job was done")).collect()
     }
 
     /// Does `jobs` on all threads, and calls `finished` with the index of each that is done. They start in

@@ -55,8 +55,8 @@ pub(crate) struct Clients {
     clients: Vec<Client>,
     spec: Workload,
     mean_gap: Span,
-    /// Requests that were asked for and have not ended.
-    under_way: Gauge,
+    /// Requests that were asked for.
+    asked_for: Gauge,
 }
 
 impl Clients {
@@ -75,7 +75,7 @@ impl Clients {
             clients: (0..scenario.cluster.initiators).map(client).collect(),
             spec,
             mean_gap,
-            under_way: Gauge::new(),
+            asked_for: Gauge::new(),
         }
     }
 
@@ -109,7 +109,7 @@ impl Clients {
     /// Open loop: a request arrives.
     pub(crate) fn arrive(&mut self, initiator: u32, now: Time) {
         self.client(initiator).waiting.push_back(now);
-        self.under_way.add(now, 1);
+        self.asked_for.add(now, 1);
     }
 
     /// The next request that `initiator` may start now, if any. `stored` chunks can be fetched.
@@ -127,7 +127,7 @@ impl Clients {
         let is_get = gets > 0.0 && stored > 0 && client.random.chance(gets);
         let operation = if is_get { Operation::Get } else { Operation::Put };
         if load == Load::Closed {
-            self.under_way.add(now, 1);
+            self.asked_for.add(now, 1);
         }
         Some(Job { operation, asked })
     }
@@ -157,24 +157,13 @@ impl Clients {
     }
 
     /// A chunk of `initiator` is there, or given up: its place in the window is free.
-    pub(crate) fn leave_place(&mut self, initiator: u32) {
+    pub(crate) fn ended(&mut self, initiator: u32) {
         self.client(initiator).in_flight -= 1;
     }
 
-    /// A request has ended, well or not.
-    pub(crate) fn over(&mut self, now: Time) {
-        self.under_way.add(now, -1);
-    }
-
-    /// A request of `initiator` that is one chunk has ended, well or not.
-    pub(crate) fn ended(&mut self, initiator: u32, now: Time) {
-        self.leave_place(initiator);
-        self.over(now);
-    }
-
-    /// Requests that were asked for and have not ended, over time.
-    pub(crate) fn under_way(&mut self) -> &mut Gauge {
-        &mut self.under_way
+    /// How many requests were asked for, over time.
+    pub(crate) fn asked_for(&mut self) -> &mut Gauge {
+        &mut self.asked_for
     }
 
     /// When each arrival came that still waits for a place in a window.

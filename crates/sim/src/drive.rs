@@ -5,7 +5,7 @@ use slotcast_units::{Span, Time};
 
 use crate::clients::Clients;
 use crate::observe::{Observer, TraceLine};
-use crate::recorder::{Recorder, UnderWay, measured_until};
+use crate::recorder::{Asked, Recorder, measured_until};
 use crate::report::{PortQueues, RunReport};
 use crate::scenario::Scenario;
 use crate::watch::Watch;
@@ -21,9 +21,10 @@ pub(crate) trait ClusterModel: Model + Sized {
 
     fn clients(&mut self) -> &mut Clients;
 
-    /// When each request was asked for that this model has in its hands, those left out that wait at the
-    /// load for a place in a window.
+    /// When each request was asked for that this model has in its hands, each once, those left out that
+    /// wait at the load for a place in a window.
     fn asked(&self) -> impl Iterator<Item = Time>;
+
     /// The warm-up ends `now`: what was measured until now is forgotten.
     fn start_measuring(&mut self, now: Time) {
         self.recorder().start_measuring(now);
@@ -86,7 +87,7 @@ pub(crate) fn drive<M: ClusterModel>(
     let warm = Time::ZERO + scenario.run.warmup;
     let step = Span::from_ns((end.as_ns() / STEPS).max(1));
     let mut reached = Time::ZERO;
-    let mut under_way = UnderWay::default();
+    let mut asked = Asked::default();
     let mut measuring = scenario.run.warmup == Span::ZERO;
     while reached < end {
         let mut next = (reached + step).min(end);
@@ -101,8 +102,8 @@ pub(crate) fn drive<M: ClusterModel>(
         reached = next;
         if !measuring && reached == warm {
             let model = simulation.model_mut();
-            under_way.age_at_start = age(model, warm);
-            model.clients().under_way().reset(warm);
+            asked.age_at_start = age(model, warm);
+            model.clients().asked_for().reset(warm);
             model.start_measuring(warm);
             measuring = true;
         }
@@ -115,10 +116,10 @@ pub(crate) fn drive<M: ClusterModel>(
 
     let (events, trace_hash) = (simulation.executed(), simulation.trace_hash());
     let mut model = simulation.into_model();
-    under_way.age_at_end = age(&mut model, end);
-    under_way.integral = model.clients().under_way().integral(end);
+    asked.age_at_end = age(&mut model, end);
+    asked.integral = model.clients().asked_for().integral(end);
     let port_queues = model.port_queues(end - warm);
-    let report = model.into_recorder().report(scenario, seed, end, under_way);
+    let report = model.into_recorder().report(scenario, seed, end, asked);
     RunReport { events, trace_hash, port_queues, ..report }
 }
 

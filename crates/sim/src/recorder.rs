@@ -1,6 +1,6 @@
 //! Collects what a run finds, and turns it into a [`RunReport`].
 
-use slotcast_engine::{FifoStation, Little, Queueing, Resource};
+use slotcast_engine::{FifoStation, Gauge, Little, Queueing, Resource};
 use slotcast_units::{Size, Span, Time};
 
 use crate::latencies::{Latencies, PooledLatencies, SortedLatencies};
@@ -65,6 +65,8 @@ pub(crate) struct Recorder {
     initiators: Vec<Occupancy>,
     pub(crate) completions: Vec<Completion>,
     pub(crate) counts: Counts,
+    /// Requests that ended, well or not.
+    ended: Gauge,
     /// Time in ns that requests took that did not end well.
     given_up: u128,
     measured_from: Time,
@@ -77,6 +79,7 @@ impl Recorder {
             initiators: vec![Occupancy::default(); initiators as usize],
             completions: Vec::new(),
             counts: Counts::default(),
+            ended: Gauge::new(),
             given_up: 0,
             measured_from: Time::ZERO,
         }
@@ -96,11 +99,13 @@ impl Recorder {
             Operation::Get => self.counts.gets += 1,
         }
         self.completions.push(Completion { started, finished, operation });
+        self.ended.add(finished, 1);
     }
 
     /// A request that was asked for at `started` did not end well.
     pub(crate) fn give_up(&mut self, started: Time, now: Time) {
         self.given_up += u128::from((now - started).as_ns());
+        self.ended.add(now, 1);
     }
 
     /// `size` arrived at the port of `target`, having begun to arrive at `began`.
@@ -126,6 +131,7 @@ impl Recorder {
     /// The warm-up ends: what was measured until now is forgotten.
     pub(crate) fn start_measuring(&mut self, now: Time) {
         self.measured_from = now;
+        self.ended.reset(now);
         self.given_up = 0;
         for device in &mut self.devices {
             device.disk.reset(now);
@@ -135,14 +141,14 @@ impl Recorder {
         }
     }
 
-    /// The report of a run that was measured until `now`. `under_way` is what the load knows of its
-    /// requests in that time.
+    /// The report of a run that was measured until `now`. `asked` is what the load knows of its requests
+    /// in that time.
     pub(crate) fn report(
         self,
         scenario: &Scenario,
         seed: u64,
         now: Time,
-        under_way: UnderWay,
+        asked: Asked,
     ) -> RunReport {
         let measured = now - self.measured_from;
         let seconds = measured.as_secs_f64();
@@ -192,7 +198,7 @@ impl Recorder {
             disk_wait: disk_wait(
                 self.devices.iter().flat_map(Device::disks).map(|d| d.queueing(now)),
             ),
-            requests: self.requests(now, under_way),
+            requests: self.requests(now, asked),
             chunks_at_disks: self
                 .devices
                 .iter()
@@ -207,29 +213,28 @@ impl Recorder {
         }
     }
 
-    /// Little's law over the requests. Their number comes from the load, their sojourns from the
-    /// completions, and the edges from the requests that the model has in its hands: a request that
-    /// is lost, or told with a wrong time, does not add up.
-    fn requests(&self, now: Time, under_way: UnderWay) -> Little {
+    /// Little's law over the requests. Their number is how many were asked for less how many ended, their
+    /// sojourns come from the completions, and the edges from the requests that the model has in its
+    /// hands: a request that is lost, or told with a wrong time, does not add up.
+    fn requests(&self, now: Time, asked: Asked) -> Little {
         let done = || self.completions.iter().filter(|c| c.finished > self.measured_from);
         let signed = |ns: u128| i128::try_from(ns).expect("fewer than 2^127 ns");
         Little {
             elapsed: now - self.measured_from,
             members: done().count() as u64,
             sojourns: done().map(|c| u128::from(c.latency().as_ns())).sum(),
-            integral: u128::try_from(under_way.integral).unwrap_or(0),
-            edges: signed(self.given_up) - signed(under_way.age_at_start)
-                + signed(under_way.age_at_end),
+            integral: u128::try_from(asked.integral - self.ended.integral(now)).unwrap_or(0),
+            edges: signed(self.given_up) - signed(asked.age_at_start) + signed(asked.age_at_end),
         }
     }
 }
 
-/// What the load knows of the requests under way in the measured time.
+/// What the load knows of the requests that were asked for.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct UnderWay {
-    /// Integral over time of their number, in ns.
+pub(crate) struct Asked {
+    /// Integral over the measured time of how many there had been, in ns.
     pub(crate) integral: i128,
-    /// How long those that were there at the start and at the end had been there, in ns together.
+    /// How long those under way at its start and at its end had been under way, in ns together.
     pub(crate) age_at_start: u128,
     pub(crate) age_at_end: u128,
 }
@@ -259,23 +264,22 @@ pub fn measured_until(scenario: &Scenario) -> Time {
 mod tests {
     use super::*;
 
-    /// Requests of 30 ns and 40 ns from 10 and 20 ns on, and one that comes at 45 ns and stays.
-    const UNDER_WAY: UnderWay =
-        UnderWay { integral: 30 + 40 + 55, age_at_start: 0, age_at_end: 55 };
+    /// Requests that come at 10, 20 and 45 ns; the last one is there at the end.
+    const ASKED: Asked = Asked { integral: 90 + 80 + 55, age_at_start: 0, age_at_end: 55 };
 
     fn told(finished: &[(u64, u64)]) -> i128 {
         let mut recorder = Recorder::new(1, 1);
         for (from, to) in finished {
             recorder.complete(Time::from_ns(*from), Time::from_ns(*to), Operation::Put);
         }
-        recorder.requests(Time::from_ns(100), UNDER_WAY).unaccounted()
+        recorder.requests(Time::from_ns(100), ASKED).unaccounted()
     }
 
     #[test]
     fn a_request_that_is_lost_or_told_wrong_does_not_add_up() {
         assert_eq!(told(&[(10, 40), (20, 60)]), 0);
-        assert_eq!(told(&[(10, 40)]), 40, "lost");
-        assert_eq!(told(&[(10, 40), (20, 60), (20, 60)]), -40, "told twice");
+        assert_eq!(told(&[(10, 40)]), 80, "lost");
+        assert_eq!(told(&[(10, 40), (20, 60), (20, 60)]), -80, "told twice");
         assert_eq!(told(&[(10, 40), (25, 60)]), 5, "asked for earlier than told");
     }
 
@@ -286,8 +290,9 @@ mod tests {
         recorder.start_measuring(Time::from_ns(20));
         recorder.complete(Time::from_ns(10), Time::from_ns(40), Operation::Put);
         recorder.give_up(Time::from_ns(30), Time::from_ns(60));
-        let under_way = UnderWay { integral: 20 + 30, age_at_start: 10, age_at_end: 0 };
-        let requests = recorder.requests(Time::from_ns(100), under_way);
+        // Two had come by 20 ns, of which one had ended, and a third came at 30 ns.
+        let asked = Asked { integral: 2 * 80 + 70, age_at_start: 10, age_at_end: 0 };
+        let requests = recorder.requests(Time::from_ns(100), asked);
         assert_eq!((requests.members, requests.sojourns, requests.unaccounted()), (1, 30, 0));
     }
 

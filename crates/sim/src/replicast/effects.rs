@@ -116,19 +116,17 @@ impl ReplicastModel {
             None => Ended::from(failure),
             Some(slot) => self.objects.ended(initiator, slot, failure),
         };
-        self.clients.leave_place(initiator);
+        self.clients.ended(initiator);
         let Object { operation, asked, name, size } = running.object;
         match ended {
             Ended::Going => {}
             Ended::Whole => {
-                self.clients.over(now);
                 self.recorder.complete(asked, now, operation);
                 if operation == Operation::Put {
                     self.stores.list(name, size);
                 }
             }
             Ended::Failed(reason) => {
-                self.clients.over(now);
                 match reason {
                     Failure::NoCommonWindow => self.recorder.counts.abandoned += 1,
                     _ => self.recorder.counts.failures += 1,

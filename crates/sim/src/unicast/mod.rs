@@ -437,7 +437,7 @@ impl UnicastModel {
         self.watch.request_ended(now, self.name_of(slot), Outcome::Done);
         self.requests.release(slot);
         self.recorder.complete(asked, now, operation);
-        self.clients.ended(initiator, now);
+        self.clients.ended(initiator);
         self.start_requests(now, initiator, agenda);
     }
 }

@@ -495,7 +495,7 @@ impl DctcpModel {
         let Request { initiator, asked, operation, .. } = *self.requests.get(slot);
         self.requests.release(slot);
         self.recorder.complete(asked, now, operation);
-        self.clients.ended(initiator, now);
+        self.clients.ended(initiator);
         self.start_requests(now, initiator, agenda);
     }
 
