@@ -6,11 +6,6 @@ use super::{Ask, Calendar, Reservation};
 use crate::window::Window;
 
 impl Calendar {
-    pub(super) fn offer_first_fit(&mut self, now: Time, ask: &Ask) -> Window {
-        let (at, start) = self.first_hole(now, ask);
-        self.reserve(at, start, now, ask)
-    }
-
     /// Before which slot a window can be, and from when on.
     pub(super) fn first_hole(&self, now: Time, ask: &Ask) -> (usize, Time) {
         let mut start = ask.not_before.max(now + self.timing.lead()).max(now + ask.disk_delay);

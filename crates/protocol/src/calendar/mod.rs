@@ -174,8 +174,14 @@ impl Calendar {
         }
         let window = match self.rules.offer {
             OfferRule::Queue => self.offer_queue(now, ask),
-            OfferRule::FirstFit => self.offer_first_fit(now, ask),
-            OfferRule::DoubleBooking => self.offer_double_booked(now, ask),
+            OfferRule::FirstFit | OfferRule::DoubleBooking => {
+                let (at, start) = self.first_hole(now, ask);
+                let shared = match self.rules.offer {
+                    OfferRule::DoubleBooking => self.book_twice(now, ask, start),
+                    _ => None,
+                };
+                shared.unwrap_or_else(|| self.reserve(at, start, now, ask))
+            }
         };
         debug_assert!(window.width() >= ask.size.transfer, "a window that holds its transfer");
         self.check();
@@ -193,10 +199,9 @@ impl Calendar {
         round: u8,
         window: Window,
     ) -> Result<Option<Reservation>, NoReservation> {
-        if let Some(j) = self.second_of(request) {
-            return self.accept_second(j, round, window);
-        }
-        let i = self.position(request).ok_or(NoReservation)?;
+        let Some(i) = self.position(request) else {
+            return self.accept_second(request, round, window);
+        };
         let slot = &mut self.slots[i];
         let repeated = slot.state == State::Accepted && slot.window == window;
         if slot.round == round && repeated {
@@ -219,13 +224,9 @@ impl Calendar {
     /// Cancels the tentative reservation of `request` if its round is not later than `round`.
     /// An accepted one stays.
     pub fn cancel(&mut self, request: RequestId, round: u8) {
-        if let Some(j) = self.second_of(request) {
-            if self.seconds[j].round <= round {
-                self.seconds.swap_remove(j);
-            }
-            return;
-        }
-        let Some(i) = self.position(request) else { return };
+        let Some(i) = self.position(request) else {
+            return self.cancel_second(request, round);
+        };
         if self.slots[i].state != State::Tentative || self.slots[i].round > round {
             return;
         }

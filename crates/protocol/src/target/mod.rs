@@ -337,6 +337,7 @@ impl Target {
     }
 
     /// Tells the initiator of `request` not to count on what it was bid in `round`.
+    #[inline(never)]
     fn reject(&mut self, request: RequestId, round: u8, effects: &mut Vec<TargetEffect>) {
         self.late_rejects += 1;
         let rejection = LateReject { request, round, position: self.config.position };
