@@ -144,7 +144,7 @@ pub(crate) struct DctcpModel {
     keep_catalogue: bool,
     recorder: Recorder,
     trace: Trace,
-    watch: Watch,
+    watch: Option<Box<Watch>>,
     /// Counts the requests of all initiators.
     next_serial: u32,
     sample_every: Span,
@@ -169,11 +169,10 @@ impl DctcpModel {
 
     /// The disk of a target has been given work for a request, and will be done with it at `end`.
     fn watch_disk(&mut self, queued: Time, (target, slot): (u32, u32), service: Span, end: Time) {
-        if self.watch.wanted {
-            let operation = self.requests.get(slot).operation;
-            let (request, begin) = (self.name_of(slot), end - service);
-            let disk = Observation::Disk { request, target, operation, queued, begin, end };
-            self.watch.tell(|| disk);
+        let (request, operation) = (self.name_of(slot), self.requests.get(slot).operation);
+        if let Some(watch) = &mut self.watch {
+            let begin = end - service;
+            watch.tell(Observation::Disk { request, target, operation, queued, begin, end });
         }
     }
 
@@ -201,7 +200,10 @@ impl DctcpModel {
             let request =
                 Request { initiator, serial, asked, operation, placement, acknowledged: 0, holder };
             let slot = self.requests.insert(request, 1);
-            self.watch.request_started(now, self.name_of(slot), operation, asked);
+            let name = self.name_of(slot);
+            if let Some(watch) = &mut self.watch {
+                watch.request_started(now, name, operation, asked);
+            }
             match operation {
                 Operation::Put => {
                     for &target in placement.targets() {
@@ -491,7 +493,10 @@ impl DctcpModel {
     }
 
     fn end(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
-        self.watch.request_ended(now, self.name_of(slot), Outcome::Done);
+        let name = self.name_of(slot);
+        if let Some(watch) = &mut self.watch {
+            watch.request_ended(now, name, Outcome::Done);
+        }
         let Request { initiator, asked, operation, .. } = *self.requests.get(slot);
         self.requests.release(slot);
         self.recorder.complete(asked, now, operation);
@@ -597,11 +602,13 @@ impl ClusterModel for DctcpModel {
         &mut self.trace
     }
 
-    fn watch(&mut self) -> &mut Watch {
+    fn watch(&mut self) -> &mut Option<Box<Watch>> {
         &mut self.watch
     }
 
     fn tell_rest(&mut self, end: Time) {
-        self.watch.end(end, self.rules.trip, |_| true);
+        if let Some(watch) = &mut self.watch {
+            watch.end(end, self.rules.trip, |_| true);
+        }
     }
 }

@@ -18,7 +18,6 @@ use crate::faults::Faults;
 use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::scenario::{Fidelity, Scenario};
-use crate::watch::Watch;
 
 /// The threshold that DCTCP's authors use at 10 Gb/s: 65 frames of 1500 B (SIGCOMM 2010, 4).
 const THRESHOLD_AT_10_GBPS: u64 = 65 * 1500;
@@ -188,7 +187,7 @@ impl DctcpModel {
             keep_catalogue: scenario.workload.get_share > Share::ZERO,
             recorder: Recorder::new(scenario.cluster.initiators, targets),
             trace: Trace::default(),
-            watch: Watch::default(),
+            watch: None,
             next_serial: 0,
             sample_every,
             next_sample: if sample_every > Span::ZERO { Time::ZERO } else { Time::NEVER },
