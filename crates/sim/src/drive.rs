@@ -37,8 +37,8 @@ pub(crate) trait ClusterModel: Model + Sized {
     /// Where executed events are written while somebody looks on.
     fn trace(&mut self) -> &mut Trace;
 
-    /// Where observations are collected while somebody looks on.
-    fn watch(&mut self) -> &mut Watch;
+    /// Where observations are collected; there if somebody wants them.
+    fn watch(&mut self) -> &mut Option<Box<Watch>>;
 
     /// Tells of all that is under way when the run ends; called only if observations are wanted.
     fn tell_rest(&mut self, end: Time);
@@ -74,11 +74,8 @@ pub(crate) fn drive<M: ClusterModel>(
     observer: &mut dyn Observer,
 ) -> RunReport {
     model.trace().wanted = observer.wants_events();
-    model.watch().wanted = observer.wants_observations();
-    let at_once = match model.trace().wanted || model.watch().wanted {
-        true => EVENTS_PER_TELLING,
-        false => u64::MAX,
-    };
+    *model.watch() = observer.wants_observations().then(Box::default);
+    let is_watched = model.trace().wanted || model.watch().is_some();
     let mut simulation = Simulation::new(model);
     simulation.schedule(ClusterModel::start);
 
@@ -93,11 +90,10 @@ pub(crate) fn drive<M: ClusterModel>(
         if !measuring {
             next = next.min(warm);
         }
-        while simulation.run_some(next, at_once) == at_once {
+        while is_watched && simulation.run_some(next, EVENTS_PER_TELLING) > 0 {
             tell(simulation.model_mut(), observer);
         }
         simulation.run_until(next);
-        tell(simulation.model_mut(), observer);
         reached = next;
         if !measuring && reached == warm {
             let model = simulation.model_mut();
@@ -108,7 +104,7 @@ pub(crate) fn drive<M: ClusterModel>(
         }
         observer.progress(reached);
     }
-    if simulation.model_mut().watch().wanted {
+    if simulation.model_mut().watch().is_some() {
         simulation.model_mut().tell_rest(end);
         tell(simulation.model_mut(), observer);
     }
@@ -126,8 +122,8 @@ fn tell<M: ClusterModel>(model: &mut M, observer: &mut dyn Observer) {
     for line in model.trace().lines.drain(..) {
         observer.event(line);
     }
-    for observation in model.watch().take() {
-        observer.observe(observation);
+    if let Some(watch) = model.watch() {
+        watch.take().for_each(|observation| observer.observe(observation));
     }
 }
 

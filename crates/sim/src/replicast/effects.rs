@@ -68,8 +68,10 @@ impl ReplicastModel {
             let event = Event::ToTarget { target, message: slot };
             let copies = self.faults.copies();
             self.recorder.counts.messages_lost += u64::from(copies.is_empty());
-            let (from, to) = (Place::Initiator(initiator), Place::Target(target));
-            self.watch.message(&message, (from, to), now, arrival, copies);
+            if let Some(watch) = &mut self.watch {
+                let ends = (Place::Initiator(initiator), Place::Target(target));
+                watch.message(self.messages.get(slot), ends, now, arrival, copies);
+            }
             for delay in copies.delays() {
                 self.messages.share(slot);
                 agenda.at(arrival + delay, event);
@@ -88,8 +90,10 @@ impl ReplicastModel {
         let arrival = now + self.timing.one_way();
         let copies = self.faults.copies();
         self.recorder.counts.messages_lost += u64::from(copies.is_empty());
-        let (from, to) = (Place::Target(target), Place::Initiator(initiator));
-        self.watch.message(&message, (from, to), now, arrival, copies);
+        if let Some(watch) = &mut self.watch {
+            let ends = (Place::Target(target), Place::Initiator(initiator));
+            watch.message(&message, ends, now, arrival, copies);
+        }
         for delay in copies.delays() {
             let slot = self.messages.insert(message, 1);
             agenda.at(arrival + delay, Event::ToInitiator { initiator, message: slot });
@@ -109,7 +113,9 @@ impl ReplicastModel {
         let at = host.running.iter().position(|r| r.request == request);
         let running = host.running.swap_remove(at.expect("only running requests end"));
         self.recorder.counts.extra_rounds += u64::from(rounds) - 1;
-        self.watch.request_ended(now, request, failure.map_or(Outcome::Done, Outcome::Failed));
+        if let Some(watch) = &mut self.watch {
+            watch.request_ended(now, request, failure.map_or(Outcome::Done, Outcome::Failed));
+        }
         match failure {
             None => {
                 self.recorder.complete(running.asked, now, running.operation);
@@ -130,18 +136,16 @@ impl ReplicastModel {
     }
 
     fn start_transfer(&mut self, transfer: Transfer, agenda: &mut Agenda<Event>) {
-        let Transfer { request, size, group, to, start, .. } = transfer;
+        let Transfer { size, group, to, start, .. } = transfer;
         let slot = self.transfers.insert(transfer, u32::try_from(to.len()).expect("at most 64"));
-        let members = self.groups.members(group);
-        self.watch.payload(slot, request, Place::Initiator(owner(request)), || {
-            to.iter().map(|position| Place::Target(members[usize::from(position)].0)).collect()
-        });
+        if self.watch.is_some() {
+            self.watch_multicast(slot);
+        }
         if self.fidelity == Fidelity::Frame {
             agenda.at(start, Event::Frame { transfer: slot });
             return;
         }
         let arrival = start + self.time_of_frames(size) + self.timing.trip;
-        self.watch_frames(slot, start, size);
         let members = self.groups.members(group);
         for position in to.iter() {
             let TargetId(target) = members[usize::from(position)];
@@ -149,13 +153,29 @@ impl ReplicastModel {
         }
     }
 
-    /// All frames of the payload in `slot` leave one after another from `start` on.
-    fn watch_frames(&mut self, slot: u32, start: Time, size: Size) {
-        if self.watch.wanted {
-            let last = Size::from_bytes(size.as_bytes() % self.timing.frame.as_bytes());
-            let before_last = start + self.time_of_frames(size.saturating_sub(last));
-            self.watch.leaves(slot, start, before_last, size.saturating_sub(last));
-            self.watch.leaves(slot, before_last, start + self.time_of_frames(size), last);
+    /// The chunk in `slot` will be sent to members of a group.
+    #[cold]
+    fn watch_multicast(&mut self, slot: u32) {
+        let Transfer { request, group, to, .. } = *self.transfers.get(slot);
+        let members = self.groups.members(group);
+        let to = to.iter().map(|position| members[usize::from(position)]);
+        let to = to.map(|TargetId(target)| Place::Target(target)).collect();
+        self.watch_payload(slot, Place::Initiator(owner(request)), to);
+    }
+
+    /// The chunk in `slot` will be sent. At flow fidelity all its frames follow each other.
+    #[cold]
+    fn watch_payload(&mut self, slot: u32, from: Place, to: Vec<Place>) {
+        let Transfer { request, size, start, .. } = *self.transfers.get(slot);
+        let last = Size::from_bytes(size.as_bytes() % self.timing.frame.as_bytes());
+        let before_last = start + self.time_of_frames(size - last);
+        let end = start + self.time_of_frames(size);
+        let Some(watch) = &mut self.watch else { return };
+        watch.payload(slot, request, from, to);
+        let is_told_by_frames = matches!(from, Place::Initiator(_));
+        if self.fidelity == Fidelity::Flow || !is_told_by_frames {
+            watch.leaves(slot, start, before_last, size - last);
+            watch.leaves(slot, before_last, end, last);
         }
     }
 
@@ -178,7 +198,9 @@ impl ReplicastModel {
         let left = left - size;
         self.transfers.get_mut(slot).left = left;
         let sent = now + self.timing.data_rate.time_for(size);
-        self.watch.leaves(slot, now, sent, size);
+        if let Some(watch) = &mut self.watch {
+            watch.leaves(slot, now, sent, size);
+        }
         let members = self.groups.members(group);
         for position in to.iter() {
             let TargetId(target) = members[usize::from(position)];
@@ -203,7 +225,10 @@ impl ReplicastModel {
     ) {
         let Transfer { request, chunk, size, start, .. } = *self.transfers.get(slot);
         let is_up = self.targets[target as usize].up;
-        let left = self.watch.arrived(slot, Place::Target(target), self.timing.trip, is_up);
+        let mut left = None;
+        if let Some(watch) = &mut self.watch {
+            left = watch.arrived(slot, Place::Target(target), self.timing.trip, is_up);
+        }
         if !is_up {
             self.transfers.release(slot);
             return;
@@ -243,10 +268,10 @@ impl ReplicastModel {
                     self.transfers.share(transfer);
                     agenda.at(sent, Event::Sent { target, transfer, incarnation });
                     let initiator = owner(request);
-                    self.watch.payload(transfer, request, Place::Target(target), || {
-                        vec![Place::Initiator(initiator)]
-                    });
-                    self.watch_frames(transfer, start, size);
+                    if self.watch.is_some() {
+                        let to = vec![Place::Initiator(initiator)];
+                        self.watch_payload(transfer, Place::Target(target), to);
+                    }
                     let arrival = sent + self.timing.trip;
                     agenda.at(arrival, Event::Delivered { initiator, target, transfer });
                 }
@@ -265,8 +290,10 @@ impl ReplicastModel {
     ) -> Time {
         let service = self.targets[target as usize].disk_rate.time_for(size);
         let end = self.recorder.devices[target as usize].disk.serve(now, service);
-        let (queued, begin) = (now, end - service);
-        self.watch.tell(|| Observation::Disk { request, target, operation, queued, begin, end });
+        if let Some(watch) = &mut self.watch {
+            let (queued, begin) = (now, end - service);
+            watch.tell(Observation::Disk { request, target, operation, queued, begin, end });
+        }
         end
     }
 

@@ -93,7 +93,7 @@ pub(crate) struct ReplicastModel {
     down: Option<Outage>,
     recorder: Recorder,
     trace: Trace,
-    watch: Watch,
+    watch: Option<Box<Watch>>,
     windows: Windows,
     initiator_effects: Vec<InitiatorEffect>,
     target_effects: Vec<TargetEffect>,
@@ -120,7 +120,7 @@ impl Model for ReplicastModel {
                     let shelf = self.stores.shelf(target);
                     let machine = &mut self.targets[target as usize].machine;
                     machine.handle(now, input, &shelf, &mut self.target_effects);
-                    if self.watch.wanted {
+                    if self.watch.is_some() {
                         let request = self.messages.get(message).request();
                         self.watch_windows(now, target, Cause::Message(request));
                     }
@@ -151,7 +151,9 @@ impl Model for ReplicastModel {
                 if self.targets[target as usize].incarnation == incarnation {
                     let input = TargetInput::Read { request, intact: true };
                     self.tell_target(now, target, input, agenda);
-                    self.watch_windows(now, target, Cause::Other);
+                    if self.watch.is_some() {
+                        self.watch_windows(now, target, Cause::Other);
+                    }
                 }
             }
             Event::Sent { target, transfer, incarnation } => {
@@ -159,8 +161,10 @@ impl Model for ReplicastModel {
                 self.transfers.release(transfer);
                 if self.targets[target as usize].incarnation == incarnation {
                     self.tell_target(now, target, TargetInput::Sent { request }, agenda);
-                    let cause = Cause::Payload { request, begin: start, end: now };
-                    self.watch_windows(now, target, cause);
+                    if self.watch.is_some() {
+                        let cause = Cause::Payload { request, begin: start, end: now };
+                        self.watch_windows(now, target, cause);
+                    }
                 }
             }
             Event::Frame { transfer } => self.frame(now, transfer, agenda),
@@ -170,7 +174,9 @@ impl Model for ReplicastModel {
                 self.transfers.release(transfer);
                 let began = start + self.timing.trip;
                 self.recorder.delivered((target, initiator), began, now, size);
-                self.watch.arrived(transfer, Place::Initiator(initiator), self.timing.trip, true);
+                if let Some(watch) = &mut self.watch {
+                    watch.arrived(transfer, Place::Initiator(initiator), self.timing.trip, true);
+                }
                 let intact = !self.faults.damages_transfer();
                 let host = &mut self.initiators[initiator as usize];
                 let input = InitiatorInput::Delivered { request, intact };
@@ -199,12 +205,16 @@ impl Model for ReplicastModel {
                 host.up = false;
                 host.incarnation += 1;
                 host.machine.restart(now);
-                self.watch.tell(|| Observation::TargetDown { at: now, target });
-                self.watch_windows(now, target, Cause::Restart);
+                if let Some(watch) = &mut self.watch {
+                    watch.tell(Observation::TargetDown { at: now, target });
+                    self.watch_windows(now, target, Cause::Restart);
+                }
             }
             Event::Up { target } => {
                 self.targets[target as usize].up = true;
-                self.watch.tell(|| Observation::TargetUp { at: now, target });
+                if let Some(watch) = &mut self.watch {
+                    watch.tell(Observation::TargetUp { at: now, target });
+                }
             }
         }
     }
@@ -255,7 +265,7 @@ impl ClusterModel for ReplicastModel {
         &mut self.trace
     }
 
-    fn watch(&mut self) -> &mut Watch {
+    fn watch(&mut self) -> &mut Option<Box<Watch>> {
         &mut self.watch
     }
 
@@ -265,7 +275,9 @@ impl ClusterModel for ReplicastModel {
             Place::Target(target) => self.targets[target as usize].up,
             Place::Initiator(_) => true,
         };
-        self.watch.end(end, self.timing.trip, is_up);
+        if let Some(watch) = &mut self.watch {
+            watch.end(end, self.timing.trip, is_up);
+        }
     }
 }
 
@@ -295,7 +307,9 @@ impl ReplicastModel {
                 }
             };
             let Job { operation, asked } = job;
-            self.watch.request_started(now, request, operation, asked);
+            if let Some(watch) = &mut self.watch {
+                watch.request_started(now, request, operation, asked);
+            }
             host.running.push(Running { request, operation, asked, chunk });
         }
     }

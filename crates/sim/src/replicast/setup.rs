@@ -17,7 +17,6 @@ use crate::recorder::Recorder;
 use crate::scenario::{
     Backpressure, IdleExtension as IdleChoice, ProtocolKind, Scenario, SequenceChoice,
 };
-use crate::watch::Watch;
 
 /// How far ahead windows are asked for and believed.
 const HORIZON: Span = Span::from_secs(10);
@@ -178,7 +177,7 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         down,
         recorder: Recorder::new(scenario.cluster.initiators, count),
         trace: Trace::default(),
-        watch: Watch::default(),
+        watch: None,
         windows: Windows::default(),
         initiator_effects: Vec::new(),
         target_effects: Vec::new(),
