@@ -34,7 +34,7 @@ pub use span::{TraceSpan, TraceSpanError};
 /// Memory does not grow with the length of the run. The trace does: 5 to 15 kB per request.
 ///
 /// # Errors
-/// If the scenario cannot be run, or the first error of `out`.
+/// If the scenario cannot be run or ends before `span` begins, or the first error of `out`.
 pub fn write_perfetto(
     scenario: &Scenario,
     seed: u64,
@@ -42,6 +42,12 @@ pub fn write_perfetto(
     out: &mut dyn Write,
     progress: Progress<'_>,
 ) -> Result<io::Result<()>, Box<InputError>> {
+    let end = measured_until(scenario);
+    if span.from >= end {
+        let message =
+            format!("the span of the trace begins at {}; the run ends at {end}", span.from);
+        return Err(InputError::plain(message));
+    }
     let watch = Watch::new(scenario, progress);
     let mut writer = Writer::new(scenario, seed, span, out, watch);
     slotcast_sim::run_observed(scenario, seed, &mut writer)
