@@ -25,7 +25,7 @@ Examples:
   slotcast sim experiments/first.toml --seeds 20 --json result.json
   slotcast sim experiments/first.toml --precision 1%
   slotcast sim experiments/first.toml --set statistics.warmup=found
-  slotcast sim experiments/first.toml --seeds 1 --trace trace.json --trace-span 20ms..25ms
+  slotcast sim experiments/first.toml --seeds 1 --trace trace.json --trace-span 6ms..8ms
   slotcast sim experiments/first.toml --seeds 1 --events -
   slotcast sim experiments/first.toml --check-determinism
   slotcast sim --list")]
@@ -72,7 +72,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 
-    /// Write only this part of the run to the trace, as in 20ms..25ms
+    /// Write only this part of the run to the trace, as in 6ms..8ms
     #[arg(long, value_name = "FROM..TO", requires = "trace")]
     trace_span: Option<TraceSpan>,
 

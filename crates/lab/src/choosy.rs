@@ -11,6 +11,7 @@ use crate::paired::{chunk_and_disk, gains, per_seed};
 pub(crate) const EVALUATION: Evaluation = Evaluation {
     name: "choosy",
     title: "Choosy Initiator, storagetarget.com 2016: Figures 3 to 6",
+    by_default: true,
     parts: &[
         Part {
             title: "Figures 3 to 6: from a standing start, as published",

@@ -12,6 +12,7 @@ use crate::evaluation::{Evaluation, Measured, Part};
 pub(crate) const EVALUATION: Evaluation = Evaluation {
     name: "dctcp",
     title: "DCTCP: convergence (SIGMETRICS 2011, Figure 12), and as a peer of Replicast",
+    by_default: false,
     parts: &[
         Part {
             title: "A second flow joins: time until both have their share",

@@ -10,6 +10,7 @@ use crate::paired::{chunk_and_disk, gains, per_seed};
 pub(crate) const EVALUATION: Evaluation = Evaluation {
     name: "double-booking",
     title: "Replicast-H with double booking and late rejection (SURGE m9), beside choosy initiators",
+    by_default: false,
     parts: &[
         Part {
             title: "Steady state, warm-up removed",

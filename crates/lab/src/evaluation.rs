@@ -148,6 +148,9 @@ pub struct Evaluation {
     pub name: &'static str,
     /// Where it was published.
     pub title: &'static str,
+    /// Whether it is repeated when none is asked for by name: those that were published as a whole, and
+    /// take seconds.
+    pub by_default: bool,
     /// What is run, one after another.
     pub parts: &'static [Part],
     pub(crate) claims: fn(&Findings) -> Vec<Claim>,

@@ -31,6 +31,7 @@ mod experiment;
 mod input_error;
 mod metrics;
 mod nearest;
+mod next_steps;
 mod paired;
 mod perfetto;
 pub mod plan;

@@ -15,6 +15,7 @@ use crate::setting;
 pub(crate) const EVALUATION: Evaluation = Evaluation {
     name: "replicast",
     title: "Replicast paper, section IV: Tables 2, 3 and 5, Figures 8 to 13",
+    by_default: true,
     parts: &[
         Part {
             title: "Tables 2, 3 and 5, Figures 9 to 11: as published, warm-up included",
