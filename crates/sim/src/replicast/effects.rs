@@ -229,7 +229,7 @@ impl ReplicastModel {
 
     fn use_disk(&mut self, now: Time, (target, disk): (u32, u16), size: Size) -> Time {
         let service = self.targets[target as usize].disk_rate.time_for(size) + self.access;
-        self.recorder.devices[target as usize].disk(disk).serve(now, service)
+        self.recorder.disk(target, disk).serve(now, service)
     }
 
     fn at_disk(
