@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(lines[0], "chunks_per_s (1/s)");
         assert_eq!(lines[1], "2.000 │         ███");
         assert_eq!(lines[8], "    0 │ ███ ███ ███");
-        assert_eq!(lines[9], "        1   2   4  workload.window");
+        assert_eq!(lines[9], "         1   2   4  workload.window");
         assert_eq!(text.matches("███").count(), 2 + 4 + 8);
     }
 

@@ -24,9 +24,7 @@ pub(crate) const EVALUATION: Evaluation = Evaluation {
             title: "Initiators for 90 targets",
             file: "experiments/next-steps-initiators.toml",
             text: include_str!("../../../experiments/next-steps-initiators.toml"),
-            evaluate: |measured| {
-                rows(measured, |s| format!("initiators/{}", s.cluster.initiators))
-            },
+            evaluate: |measured| rows(measured, |s| format!("initiators/{}", s.cluster.initiators)),
         },
         Part {
             title: "Members of a negotiating group",
@@ -100,19 +98,15 @@ const GAIN: &str = "throughput_gain: over UCH-CCP with the same seeds, in percen
 /// What the intervals allow to be said.
 fn claims(findings: &Findings) -> Vec<Claim> {
     let row = |id: String| findings.rows.iter().find(|row| row.id == format!("next-steps/{id}"));
-    let interval = |row: &Row| format!("{:.1} % ± {:.1}", row.measured, row.ci95.unwrap_or(f64::NAN));
-    let is_above_zero =
-        |row: &Row| row.measured - row.ci95.unwrap_or(f64::INFINITY) > 0.0;
+    let interval =
+        |row: &Row| format!("{:.1} % ± {:.1}", row.measured, row.ci95.unwrap_or(f64::NAN));
+    let is_above_zero = |row: &Row| row.measured - row.ci95.unwrap_or(f64::INFINITY) > 0.0;
     let mut claims = Vec::new();
     let mut gain = |id: &str, text: &str, places: &[&str], protocol: &str| {
-        let found: Vec<_> = places
-            .iter()
-            .map(|place| row(format!("{place}/{protocol}/throughput_gain")))
-            .collect();
-        let listed: Vec<_> = found
-            .iter()
-            .map(|row| row.map_or_else(|| "not measured".into(), interval))
-            .collect();
+        let found: Vec<_> =
+            places.iter().map(|place| row(format!("{place}/{protocol}/throughput_gain"))).collect();
+        let listed: Vec<_> =
+            found.iter().map(|row| row.map_or_else(|| "not measured".into(), interval)).collect();
         claims.push(Claim {
             id: id.into(),
             text: text.into(),

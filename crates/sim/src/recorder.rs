@@ -7,12 +7,10 @@ use crate::latencies::{Latencies, PooledLatencies, SortedLatencies};
 use crate::report::{Completion, Counts, DiskWait, Operation, RunReport};
 use crate::scenario::Scenario;
 
-/// One target's disks and port.
+/// One target's port, and its first disk.
 #[derive(Debug)]
 pub(crate) struct Device {
     pub(crate) disk: FifoStation,
-    /// The other disks of a target that has several.
-    further_disks: Vec<FifoStation>,
     /// Payload that has arrived at the port, and left it, in the measured time.
     pub(crate) received: Size,
     pub(crate) sent: Size,
@@ -23,23 +21,10 @@ impl Device {
     fn new() -> Device {
         Device {
             disk: FifoStation::new(),
-            further_disks: Vec::new(),
             received: Size::ZERO,
             sent: Size::ZERO,
             receiving: Occupancy::default(),
         }
-    }
-
-    /// The disk that the target counts as `number`.
-    pub(crate) fn disk(&mut self, number: u16) -> &mut FifoStation {
-        match usize::from(number).checked_sub(1) {
-            None => &mut self.disk,
-            Some(further) => &mut self.further_disks[further],
-        }
-    }
-
-    fn disks(&self) -> impl Iterator<Item = &FifoStation> + Clone {
-        std::iter::once(&self.disk).chain(&self.further_disks)
     }
 }
 
@@ -62,6 +47,8 @@ impl Occupancy {
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) devices: Vec<Device>,
+    /// The other disks of targets that have several, target by target.
+    further_disks: Vec<FifoStation>,
     initiators: Vec<Occupancy>,
     pub(crate) completions: Vec<Completion>,
     pub(crate) counts: Counts,
@@ -76,6 +63,7 @@ impl Recorder {
     pub(crate) fn new(initiators: u32, targets: u32) -> Recorder {
         Recorder {
             devices: (0..targets).map(|_| Device::new()).collect(),
+            further_disks: Vec::new(),
             initiators: vec![Occupancy::default(); initiators as usize],
             completions: Vec::new(),
             counts: Counts::default(),
@@ -87,10 +75,25 @@ impl Recorder {
 
     /// The same with `disks` disks behind every port, not one.
     pub(crate) fn with_disks(mut self, disks: u32) -> Recorder {
-        for device in &mut self.devices {
-            device.further_disks = (1..disks).map(|_| FifoStation::new()).collect();
-        }
+        let further = self.devices.len() * (disks as usize - 1);
+        self.further_disks = (0..further).map(|_| FifoStation::new()).collect();
         self
+    }
+
+    /// The disk that `target` counts as `number`.
+    pub(crate) fn disk(&mut self, target: u32, number: u16) -> &mut FifoStation {
+        let target = target as usize;
+        match usize::from(number).checked_sub(1) {
+            None => &mut self.devices[target].disk,
+            Some(further) => {
+                let each = self.further_disks.len() / self.devices.len();
+                &mut self.further_disks[target * each + further]
+            }
+        }
+    }
+
+    fn disks(&self) -> impl Iterator<Item = &FifoStation> + Clone {
+        self.devices.iter().map(|device| &device.disk).chain(&self.further_disks)
     }
 
     pub(crate) fn complete(&mut self, started: Time, finished: Time, operation: Operation) {
@@ -135,10 +138,10 @@ impl Recorder {
         self.given_up = 0;
         for device in &mut self.devices {
             device.disk.reset(now);
-            device.further_disks.iter_mut().for_each(|disk| disk.reset(now));
             device.received = Size::ZERO;
             device.sent = Size::ZERO;
         }
+        self.further_disks.iter_mut().for_each(|disk| disk.reset(now));
     }
 
     /// The report of a run that was measured until `now`. `asked` is what the load knows of its requests
@@ -161,8 +164,7 @@ impl Recorder {
         };
         let latencies = Latencies { puts: of(Operation::Put), gets: of(Operation::Get) };
 
-        let usage: Vec<_> =
-            self.devices.iter().flat_map(Device::disks).map(|disk| disk.usage(now)).collect();
+        let usage: Vec<_> = self.disks().map(|disk| disk.usage(now)).collect();
         let disks = usage.len() as f64;
         let disk_utilization = if scenario.quirks.early_statistics {
             let service = scenario.disk.service(scenario.workload.chunk_size).as_secs_f64();
@@ -195,14 +197,10 @@ impl Recorder {
             disk_utilization,
             disk_queue_length: usage.iter().map(|u| u.mean_in_system).sum::<f64>() / disks,
             link_utilization: busier_way / (capacity * self.devices.len() as f64),
-            disk_wait: disk_wait(
-                self.devices.iter().flat_map(Device::disks).map(|d| d.queueing(now)),
-            ),
+            disk_wait: disk_wait(self.disks().map(|disk| disk.queueing(now))),
             requests: self.requests(now, asked),
             chunks_at_disks: self
-                .devices
-                .iter()
-                .flat_map(Device::disks)
+                .disks()
                 .map(|disk| disk.little(now))
                 .reduce(Little::beside)
                 .unwrap_or_default(),

@@ -8,13 +8,13 @@ use slotcast_units::{Share, Size, Span};
 
 const KINDS: [ProtocolKind; 2] = [ProtocolKind::ReplicastM, ProtocolKind::ReplicastH];
 
-fn scenario(mix: &str, workload: Workload) -> Scenario {
+fn scenario(mix: &str, workload: &Workload) -> Scenario {
     Scenario {
         cluster: Cluster { initiators: 18, targets: 18, ..Cluster::default() },
         workload: Workload {
             mix: mix.parse().expect("a right mix"),
             preloaded_chunks: 200,
-            ..workload
+            ..workload.clone()
         },
         run: Run { length: Span::from_ms(500), warmup: Span::from_ms(50), ..Run::default() },
         ..Scenario::default()
@@ -39,7 +39,7 @@ fn a_mix_of_one_chunk_is_the_same_as_none() {
         for get_percent in [0, 40] {
             let get_share = Share::from_percent(get_percent);
             let of = |mix| {
-                let mut scenario = scenario(mix, Workload { get_share, ..Workload::default() });
+                let mut scenario = scenario(mix, &Workload { get_share, ..Workload::default() });
                 scenario.protocol.kind = kind;
                 run(&scenario, 3).unwrap().chunks_per_s
             };
@@ -57,7 +57,7 @@ fn a_mix_of_one_chunk_is_the_same_as_none() {
 fn an_object_is_stored_when_all_its_chunks_are() {
     for kind in KINDS {
         let of = |mix, window| {
-            let mut scenario = scenario(mix, Workload { window, ..Workload::default() });
+            let mut scenario = scenario(mix, &Workload { window, ..Workload::default() });
             scenario.cluster.initiators = 1;
             scenario.protocol.kind = kind;
             checked_run(&scenario)
@@ -87,7 +87,7 @@ fn sizes_come_as_often_as_the_mix_says() {
                 get_share: Share::from_percent(get_percent),
                 ..Workload::default()
             };
-            let mut scenario = scenario(mix, workload);
+            let mut scenario = scenario(mix, &workload);
             scenario.protocol.kind = kind;
             let report = checked_run(&scenario);
             assert!((report.chunks_per_s / 4_000.0 - 1.0).abs() < 0.08, "{kind:?}");
@@ -108,7 +108,7 @@ fn sizes_come_as_often_as_the_mix_says() {
 #[test]
 fn a_window_counts_chunks() {
     let of = |mix, initiators, window| {
-        let mut scenario = scenario(mix, Workload { window, ..Workload::default() });
+        let mut scenario = scenario(mix, &Workload { window, ..Workload::default() });
         scenario.cluster.initiators = initiators;
         checked_run(&scenario).disk_utilization
     };
@@ -119,7 +119,7 @@ fn a_window_counts_chunks() {
 
 #[test]
 fn an_object_that_loses_a_chunk_fails_once() {
-    let mut scenario = scenario("1MiB:100%", Workload::default());
+    let mut scenario = scenario("1MiB:100%", &Workload::default());
     scenario.cluster.initiators = 1;
     scenario.replicast.max_rounds = 1;
     scenario.faults = Faults { transfer_corruption: Share::from_percent(5), ..Faults::default() };
@@ -133,12 +133,12 @@ fn an_object_that_loses_a_chunk_fails_once() {
 
 #[test]
 fn what_cannot_be_cut_is_refused() {
-    let mut wrong = scenario("1GiB:100%", Workload::default());
+    let mut wrong = scenario("1GiB:100%", &Workload::default());
     wrong.workload.chunk_size = Size::from_kib(4);
     let error = check(&wrong).unwrap_err();
     assert_eq!(error.key, "workload.mix");
     assert!(error.problem.contains("use larger chunks"), "{error}");
-    let mut peer = scenario("1MiB:100%", Workload::default());
+    let mut peer = scenario("1MiB:100%", &Workload::default());
     peer.protocol.kind = ProtocolKind::UchCcp;
     assert_eq!(check(&peer).unwrap_err().key, "workload.mix");
     assert_eq!(Mix::default(), Workload::default().mix);

@@ -90,7 +90,7 @@ impl Stated {
             match key.get_ref().as_ref() {
                 "name" => stated.name = toml_value::text("name", value.get_ref(), &origin)?,
                 "title" => {
-                    stated.title = Some(toml_value::text("title", value.get_ref(), &origin)?)
+                    stated.title = Some(toml_value::text("title", value.get_ref(), &origin)?);
                 }
                 section if SECTIONS.contains(&section) => {
                     let DeValue::Table(table) = value.get_ref() else {

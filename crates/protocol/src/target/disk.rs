@@ -1,6 +1,6 @@
 //! What a target expects of its disk.
 
-use alloc::vec::Vec;
+use alloc::boxed::Box;
 
 use slotcast_units::{Rate, Size, Span, Time};
 
@@ -29,7 +29,7 @@ pub struct DiskForecast {
     backpressure: Backpressure,
     first: Disk,
     /// The other disks of a target that has several.
-    rest: Vec<Disk>,
+    rest: Box<[Disk]>,
 }
 
 /// What one disk has been given.
@@ -48,7 +48,7 @@ impl Disk {
 impl DiskForecast {
     /// One disk of `rate`, with windows deferred while more than `limit` waits for it.
     pub fn new(rate: Rate, limit: Size, backpressure: Backpressure) -> DiskForecast {
-        let (first, rest) = (Disk::default(), Vec::new());
+        let (first, rest) = (Disk::default(), Box::default());
         DiskForecast { rate, access: Span::ZERO, limit, backpressure, first, rest }
     }
 
@@ -65,7 +65,8 @@ impl DiskForecast {
     #[must_use]
     pub fn with_disks(self, disks: u16) -> DiskForecast {
         assert!(disks > 0, "a target stores on at least one disk");
-        DiskForecast { rest: alloc::vec![Disk::default(); usize::from(disks) - 1], ..self }
+        let rest = alloc::vec![Disk::default(); usize::from(disks) - 1].into_boxed_slice();
+        DiskForecast { rest, ..self }
     }
 
     /// Time that one request of `size` takes on a disk.

@@ -298,7 +298,7 @@ impl ReplicastModel {
         size: Size,
     ) -> Time {
         let service = self.targets[target as usize].disk_rate.time_for(size) + self.access;
-        let end = self.recorder.devices[target as usize].disk(disk).serve(now, service);
+        let end = self.recorder.disk(target, disk).serve(now, service);
         if let Some(watch) = &mut self.watch {
             let (queued, begin) = (now, end - service);
             watch.tell(Observation::Disk { request, target, operation, queued, begin, end });
