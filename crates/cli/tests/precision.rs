@@ -3,19 +3,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{SMALL, file, slotcast};
-
-fn sim(name: &str, text: &str, arguments: &[&str]) -> (Value, String) {
-    let path = file(name, text);
-    let mut all = vec!["sim", path.to_str().expect("a plain path")];
-    all.extend(arguments);
-    let told = slotcast(&all);
-    assert_eq!(told.status, 0, "{}", told.stderr);
-    all.extend(["--json", "-"]);
-    let json = slotcast(&all);
-    assert_eq!(json.status, 0, "{}", json.stderr);
-    (serde_json::from_str(&json.stdout).expect("JSON"), told.stdout)
-}
+use support::{SMALL, file, sim, slotcast};
 
 /// Half the width of the interval over the figure.
 fn relative(figure: &Value) -> f64 {
