@@ -51,6 +51,7 @@ fn one_key_of_every_section_takes_effect() {
         "protocol.kind=uch-ccp",
         "replicast.bid_gap=1us",
         "unicast.control_size=200B",
+        "dctcp.gain=10%",
         "quirks.free_last_frame=true",
         "workload.chunk_size=64KiB",
         "faults.message_delay=0",
