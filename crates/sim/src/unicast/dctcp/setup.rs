@@ -19,12 +19,13 @@ use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::scenario::{Fidelity, Scenario};
 
-/// The threshold that DCTCP's authors use at 10 Gb/s: 65 frames of 1500 B (SIGCOMM 2010, 4).
+/// The threshold that DCTCP's authors use at 10 Gb/s: 65 frames of 1500 B (SIGCOMM 2010; Linux,
+/// networking/dctcp.txt).
 const THRESHOLD_AT_10_GBPS: u64 = 65 * 1500;
 const TEN_GBPS: u64 = 10_000_000_000;
 
 /// A queue must hold more than a seventh of what the link carries in a round trip, or the link idles
-/// after a cut (SIGCOMM 2010, 3.3).
+/// after a cut (SIGCOMM 2010).
 const LEAST_PART_OF_ROUND_TRIP: u64 = 7;
 
 /// More values than this in the samples of a run are a slip.
