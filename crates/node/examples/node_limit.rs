@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use slotcast_node::{Node, NodeConfig};
+use crossbeam_channel::Receiver;
+use slotcast_node::{GetResult, Node, NodeConfig, PutResult};
 use slotcast_store::Content;
 
 const TOTAL: usize = 256 << 20;
@@ -35,7 +36,7 @@ fn plain(folder: &Path) -> f64 {
 /// Processor time of this process so far.
 fn processor() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux");
-    let fields: Vec<u64> = stat
+    let fields: Vec<i64> = stat
         .rsplit(") ")
         .next()
         .expect("fields")
@@ -43,7 +44,7 @@ fn processor() -> Duration {
         .filter_map(|field| field.parse().ok())
         .collect();
     // utime and stime are the 14th and 15th; the name and the state are not counted here.
-    Duration::from_millis((fields[10] + fields[11]) * 10)
+    Duration::from_millis(u64::try_from(fields[10] + fields[11]).expect("time passes") * 10)
 }
 
 fn content(n: usize, size: usize) -> Content {
@@ -64,13 +65,12 @@ fn main() {
         let node = Node::start(&config).expect("it starts");
         let count = TOTAL / size;
         let (start, used) = (Instant::now(), processor());
-        let mut under_way = VecDeque::new();
+        let mut under_way: VecDeque<(Instant, Receiver<PutResult>)> = VecDeque::new();
         let mut names = Vec::new();
         let mut latencies = Vec::new();
         for n in 0..count {
             if under_way.len() == AT_A_TIME {
-                let (begun, put): (Instant, crossbeam_channel::Receiver<_>) =
-                    under_way.pop_front().expect("some are under way");
+                let (begun, put) = under_way.pop_front().expect("some are under way");
                 put.recv().expect("an answer").expect("stored");
                 latencies.push(begun.elapsed());
             }
@@ -95,14 +95,14 @@ fn main() {
         );
         let (start, used) = (Instant::now(), processor());
         let mut under_way = VecDeque::new();
+        let mut failed = 0;
         for name in &names {
             if under_way.len() == AT_A_TIME {
-                let get: crossbeam_channel::Receiver<_> = under_way.pop_front().expect("some");
-                drop::<Result<Content, _>>(get.recv().expect("an answer"));
+                let get: Receiver<GetResult> = under_way.pop_front().expect("some are under way");
+                failed += usize::from(get.recv().expect("an answer").is_err());
             }
             under_way.push_back(node.get(*name));
         }
-        let mut failed = 0;
         for get in under_way {
             failed += usize::from(get.recv().expect("an answer").is_err());
         }
