@@ -60,7 +60,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Simulation<M, Q> {
     /// With [`Time::NEVER`] it executes all events that there are, and the clock stays at the last of
     /// them. An `end` in the past does nothing.
     pub fn run_until(&mut self, end: Time) {
-        self.run_until_observed(end, &mut |_, _, _| {});
+        self.run_some(end, u64::MAX);
+        self.reach(end);
     }
 
     /// As [`run_until`](Simulation::run_until), and shows each event to `observer` before it is handled,
@@ -71,6 +72,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Simulation<M, Q> {
         observer: &mut impl FnMut(Time, u64, &M::Event),
     ) {
         self.execute(end, u64::MAX, observer);
+        self.reach(end);
+    }
+
+    fn reach(&mut self, end: Time) {
         if end < Time::NEVER && end > self.now() {
             self.agenda.advance(end);
         }
@@ -79,8 +84,14 @@ impl<M: Model, Q: EventQueue<M::Event>> Simulation<M, Q> {
     /// Executes the next `max_events` events, or all if there are fewer, and returns how many it were.
     /// The clock stays at the last of them.
     pub fn run(&mut self, max_events: u64) -> u64 {
+        self.run_some(Time::NEVER, max_events)
+    }
+
+    /// Executes the next `max_events` events up to and at `end`, or all of these if there are fewer, and
+    /// returns how many it were. The clock stays at the last of them.
+    pub fn run_some(&mut self, end: Time, max_events: u64) -> u64 {
         let before = self.executed;
-        self.execute(Time::NEVER, max_events, &mut |_, _, _| {});
+        self.execute(end, max_events, &mut |_, _, _| {});
         self.executed - before
     }
 

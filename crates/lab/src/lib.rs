@@ -6,6 +6,7 @@
 //! * [`Runner`] runs every point of an experiment with every seed, side by side.
 //! * [`Metrics`] are means over the seeds with 95 % confidence intervals.
 //! * [`CATALOGUE`] names the published evaluations; [`Prepared::run`] repeats one.
+//! * [`collect_series`] keeps of a run what charts over time show.
 //! * [`SimReport`] and [`ReproduceReport`] are the documented JSON of both.
 #![allow(
     clippy::disallowed_methods,
@@ -26,7 +27,9 @@ pub mod published;
 mod replicast;
 mod report;
 mod runner;
+mod series;
 pub mod setting;
+mod timeline;
 mod trace;
 
 pub use catalogue::{CATALOGUE, evaluation};
@@ -43,4 +46,6 @@ pub use report::{PointReport, ReproduceReport, RunSummary, SCHEMA, SimReport};
 pub use runner::{
     Completions, Execution, Mismatch, Progress, Runner, UNITS_PER_RUN, combined_hash, mismatches,
 };
+pub use series::{MOST_BINS, MeanAndMax, RunSeries, SeriesCollector, SeriesSpec, collect_series};
+pub use timeline::{Timeline, TimelineBar, TimelineSpec, WindowState};
 pub use trace::write_trace;

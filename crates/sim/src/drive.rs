@@ -7,6 +7,7 @@ use crate::observe::{Observer, TraceLine};
 use crate::recorder::{Recorder, measured_until};
 use crate::report::RunReport;
 use crate::scenario::Scenario;
+use crate::watch::Watch;
 
 /// A model of a whole cluster.
 pub(crate) trait ClusterModel: Model + Sized {
@@ -19,6 +20,12 @@ pub(crate) trait ClusterModel: Model + Sized {
 
     /// Where executed events are written while somebody looks on.
     fn trace(&mut self) -> &mut Trace;
+
+    /// Where observations are collected while somebody looks on.
+    fn watch(&mut self) -> &mut Watch;
+
+    /// Tells of all that is under way when the run ends; called only if observations are wanted.
+    fn tell_rest(&mut self, end: Time);
 }
 
 /// Lines for an onlooker; off unless one wants them.
@@ -41,6 +48,9 @@ impl Trace {
 /// In how many steps a run reports its progress.
 const STEPS: u64 = 100;
 
+/// After so many events an onlooker is told: what waits to be told does not grow with the run.
+const EVENTS_PER_TELLING: u64 = 4096;
+
 pub(crate) fn drive<M: ClusterModel>(
     mut model: M,
     scenario: &Scenario,
@@ -48,6 +58,11 @@ pub(crate) fn drive<M: ClusterModel>(
     observer: &mut dyn Observer,
 ) -> RunReport {
     model.trace().wanted = observer.wants_events();
+    model.watch().wanted = observer.wants_observations();
+    let at_once = match model.trace().wanted || model.watch().wanted {
+        true => EVENTS_PER_TELLING,
+        false => u64::MAX,
+    };
     let mut simulation = Simulation::new(model);
     simulation.schedule(ClusterModel::start);
 
@@ -61,19 +76,33 @@ pub(crate) fn drive<M: ClusterModel>(
         if !measuring {
             next = next.min(warm);
         }
+        while simulation.run_some(next, at_once) == at_once {
+            tell(simulation.model_mut(), observer);
+        }
         simulation.run_until(next);
+        tell(simulation.model_mut(), observer);
         reached = next;
         if !measuring && reached == warm {
             simulation.model_mut().recorder().start_measuring(warm);
             measuring = true;
         }
-        for line in simulation.model_mut().trace().lines.drain(..) {
-            observer.event(line);
-        }
         observer.progress(reached);
+    }
+    if simulation.model_mut().watch().wanted {
+        simulation.model_mut().tell_rest(end);
+        tell(simulation.model_mut(), observer);
     }
 
     let (events, trace_hash) = (simulation.executed(), simulation.trace_hash());
     let report = simulation.into_model().into_recorder().report(scenario, seed, end);
     RunReport { events, trace_hash, ..report }
+}
+
+fn tell<M: ClusterModel>(model: &mut M, observer: &mut dyn Observer) {
+    for line in model.trace().lines.drain(..) {
+        observer.event(line);
+    }
+    for observation in model.watch().take() {
+        observer.observe(observation);
+    }
 }

@@ -7,6 +7,7 @@ mod check;
 mod clients;
 mod drive;
 mod faults;
+mod observation;
 mod observe;
 mod pool;
 mod recorder;
@@ -14,15 +15,19 @@ mod replicast;
 mod report;
 mod scenario;
 mod unicast;
+mod watch;
 
 pub use check::{ScenarioError, check};
+pub use observation::{ClosedWindow, Course, Fate, Observation, Outcome, Piece, Way};
 pub use observe::{Observer, Place, TraceLine, Unobserved};
+pub use recorder::measured_until;
 pub use report::{Completion, Counts, Latency, Operation, RunReport};
 pub use scenario::{
     Backpressure, Cluster, Disk, Faults, Fidelity, Grant, IdleExtension, Load, Network, Protocol,
     ProtocolKind, Quirks, Replicast, Run, Scenario, SequenceChoice, TargetChoice, Unicast,
     Workload,
 };
+pub use slotcast_protocol::{RequestId, Window};
 
 /// Runs `scenario` with `seed`.
 ///

@@ -148,8 +148,9 @@ impl Recorder {
     }
 }
 
-/// When a run of `scenario` stops being measured.
-pub(crate) fn measured_until(scenario: &Scenario) -> Time {
+/// When a run of `scenario` ends, and stops being measured: at its length, or a hundredth before it
+/// with the original's [early statistics](crate::Quirks::early_statistics).
+pub fn measured_until(scenario: &Scenario) -> Time {
     let length = scenario.run.length;
     let end = if scenario.quirks.early_statistics { length - length / 100 } else { length };
     Time::ZERO + end.max(Span::from_ns(1))

@@ -7,7 +7,9 @@ use slotcast_protocol::{
 };
 use slotcast_units::{Size, Span, Time};
 
-use super::{Event, ReplicastModel, Transfer, owner};
+use super::{Cause, Event, ReplicastModel, Transfer, owner};
+use crate::observation::{Observation, Outcome};
+use crate::observe::Place;
 use crate::report::Operation;
 use crate::scenario::Fidelity;
 
@@ -66,6 +68,8 @@ impl ReplicastModel {
             let event = Event::ToTarget { target, message: slot };
             let copies = self.faults.copies();
             self.recorder.counts.messages_lost += u64::from(copies.is_empty());
+            let (from, to) = (Place::Initiator(initiator), Place::Target(target));
+            self.watch.message(&message, (from, to), now, arrival, copies);
             for delay in copies.delays() {
                 self.messages.share(slot);
                 agenda.at(arrival + delay, event);
@@ -77,13 +81,15 @@ impl ReplicastModel {
     fn send_to_initiator(
         &mut self,
         now: Time,
-        initiator: u32,
+        (target, initiator): (u32, u32),
         message: Message,
         agenda: &mut Agenda<Event>,
     ) {
         let arrival = now + self.timing.one_way();
         let copies = self.faults.copies();
         self.recorder.counts.messages_lost += u64::from(copies.is_empty());
+        let (from, to) = (Place::Target(target), Place::Initiator(initiator));
+        self.watch.message(&message, (from, to), now, arrival, copies);
         for delay in copies.delays() {
             let slot = self.messages.insert(message, 1);
             agenda.at(arrival + delay, Event::ToInitiator { initiator, message: slot });
@@ -103,6 +109,7 @@ impl ReplicastModel {
         let at = host.running.iter().position(|r| r.request == request);
         let running = host.running.swap_remove(at.expect("only running requests end"));
         self.recorder.counts.extra_rounds += u64::from(rounds) - 1;
+        self.watch.request_ended(now, request, failure.map_or(Outcome::Done, Outcome::Failed));
         match failure {
             None => {
                 self.recorder.complete(running.asked, now, running.operation);
@@ -118,17 +125,33 @@ impl ReplicastModel {
     }
 
     fn start_transfer(&mut self, transfer: Transfer, agenda: &mut Agenda<Event>) {
-        let Transfer { size, group, to, start, .. } = transfer;
+        let Transfer { request, size, group, to, start, .. } = transfer;
         let slot = self.transfers.insert(transfer, u32::try_from(to.len()).expect("at most 64"));
+        let members = self.groups.members(group);
+        self.watch.payload(slot, request, Place::Initiator(owner(request)), || {
+            to.iter().map(|position| Place::Target(members[usize::from(position)].0)).collect()
+        });
         if self.fidelity == Fidelity::Frame {
             agenda.at(start, Event::Frame { transfer: slot });
             return;
         }
         let arrival = start + self.time_of_frames(size) + self.timing.trip;
+        self.watch_frames(slot, start, size);
         let members = self.groups.members(group);
         for position in to.iter() {
             let TargetId(target) = members[usize::from(position)];
             agenda.at(arrival, Event::Received { target, transfer: slot });
+        }
+    }
+
+    /// All frames of the payload in `slot` leave one after another from `start` on.
+    fn watch_frames(&mut self, slot: u32, start: Time, size: Size) {
+        if self.watch.wanted {
+            let last = Size::from_bytes(size.as_bytes() % self.timing.frame.as_bytes());
+            let before_last = start + self.time_of_frames(size.saturating_sub(last));
+            self.watch.leaves(slot, start, before_last, size.saturating_sub(last));
+            self.watch.leaves(slot, before_last, start + self.time_of_frames(size), last);
+            self.watch.all_sent(slot);
         }
     }
 
@@ -151,6 +174,10 @@ impl ReplicastModel {
         let left = left - size;
         self.transfers.get_mut(slot).left = left;
         let sent = now + self.timing.data_rate.time_for(size);
+        self.watch.leaves(slot, now, sent, size);
+        if left == Size::ZERO {
+            self.watch.all_sent(slot);
+        }
         let members = self.groups.members(group);
         for position in to.iter() {
             let TargetId(target) = members[usize::from(position)];
@@ -174,7 +201,9 @@ impl ReplicastModel {
         agenda: &mut Agenda<Event>,
     ) {
         let Transfer { request, chunk, size, start, .. } = *self.transfers.get(slot);
-        if !self.targets[target as usize].up {
+        let is_up = self.targets[target as usize].up;
+        let left = self.watch.arrived(slot, Place::Target(target), self.timing.trip, is_up);
+        if !is_up {
             self.transfers.release(slot);
             return;
         }
@@ -182,6 +211,9 @@ impl ReplicastModel {
         let intact = !self.faults.damages_transfer();
         let input = TargetInput::Received { request, chunk, size, intact };
         self.tell_target(now, target, input, agenda);
+        if let Some((begin, end)) = left {
+            self.watch_windows(now, target, Cause::Payload { request, begin, end });
+        }
         self.transfers.release(slot);
     }
 
@@ -192,15 +224,15 @@ impl ReplicastModel {
             let incarnation = self.targets[target as usize].incarnation;
             match effect {
                 TargetEffect::Send { to, message } => {
-                    self.send_to_initiator(now, to.0, message, agenda);
+                    self.send_to_initiator(now, (target, to.0), message, agenda);
                 }
                 TargetEffect::Write { request, chunk, size } => {
-                    let done = self.use_disk(now, target, size);
+                    let done = self.use_disk(now, target, request, Operation::Put, size);
                     let transfer = self.at_disk(request, chunk, size, now);
                     agenda.at(done, Event::Written { target, transfer, incarnation });
                 }
                 TargetEffect::Read { request, chunk, size } => {
-                    let done = self.use_disk(now, target, size);
+                    let done = self.use_disk(now, target, request, Operation::Get, size);
                     let transfer = self.at_disk(request, chunk, size, now);
                     agenda.at(done, Event::Read { target, transfer, incarnation });
                 }
@@ -210,6 +242,10 @@ impl ReplicastModel {
                     self.transfers.share(transfer);
                     agenda.at(sent, Event::Sent { target, transfer, incarnation });
                     let initiator = owner(request);
+                    self.watch.payload(transfer, request, Place::Target(target), || {
+                        vec![Place::Initiator(initiator)]
+                    });
+                    self.watch_frames(transfer, start, size);
                     let arrival = sent + self.timing.trip;
                     agenda.at(arrival, Event::Delivered { initiator, target, transfer });
                 }
@@ -218,9 +254,19 @@ impl ReplicastModel {
         self.target_effects = effects;
     }
 
-    fn use_disk(&mut self, now: Time, target: u32, size: Size) -> Time {
+    fn use_disk(
+        &mut self,
+        now: Time,
+        target: u32,
+        request: RequestId,
+        operation: Operation,
+        size: Size,
+    ) -> Time {
         let service = self.targets[target as usize].disk_rate.time_for(size);
-        self.recorder.devices[target as usize].disk.serve(now, service)
+        let end = self.recorder.devices[target as usize].disk.serve(now, service);
+        let (queued, begin) = (now, end - service);
+        self.watch.tell(|| Observation::Disk { request, target, operation, queued, begin, end });
+        end
     }
 
     fn at_disk(

@@ -7,6 +7,7 @@ mod setup;
 mod store;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 use slotcast_engine::{Agenda, Model, TimerId};
 use slotcast_protocol::{
@@ -18,12 +19,16 @@ use slotcast_units::{Size, Time};
 use crate::clients::{Client, Clients, Job};
 use crate::drive::{ClusterModel, Trace};
 use crate::faults::Faults;
+use crate::observation::Observation;
+use crate::observe::Place;
 use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::report::Operation;
 use crate::scenario::{Fidelity, Quirks};
+use crate::watch::Watch;
 use event::Event;
 use store::Stores;
+use windows::{Cause, Windows};
 
 pub(crate) use setup::{control_size_problem, new_model, timing};
 
@@ -88,6 +93,8 @@ pub(crate) struct ReplicastModel {
     down: Option<Outage>,
     recorder: Recorder,
     trace: Trace,
+    watch: Watch,
+    windows: Windows,
     initiator_effects: Vec<InitiatorEffect>,
     target_effects: Vec<TargetEffect>,
 }
@@ -113,6 +120,10 @@ impl Model for ReplicastModel {
                     let shelf = self.stores.shelf(target);
                     let machine = &mut self.targets[target as usize].machine;
                     machine.handle(now, input, &shelf, &mut self.target_effects);
+                    if self.watch.wanted {
+                        let request = self.messages.get(message).request();
+                        self.watch_windows(now, target, Cause::Message(request));
+                    }
                     self.carry_out_target(now, target, agenda);
                 }
                 self.messages.release(message);
@@ -140,13 +151,16 @@ impl Model for ReplicastModel {
                 if self.targets[target as usize].incarnation == incarnation {
                     let input = TargetInput::Read { request, intact: true };
                     self.tell_target(now, target, input, agenda);
+                    self.watch_windows(now, target, Cause::Other);
                 }
             }
             Event::Sent { target, transfer, incarnation } => {
-                let request = self.transfers.get(transfer).request;
+                let Transfer { request, start, .. } = *self.transfers.get(transfer);
                 self.transfers.release(transfer);
                 if self.targets[target as usize].incarnation == incarnation {
                     self.tell_target(now, target, TargetInput::Sent { request }, agenda);
+                    let cause = Cause::Payload { request, begin: start, end: now };
+                    self.watch_windows(now, target, cause);
                 }
             }
             Event::Frame { transfer } => self.frame(now, transfer, agenda),
@@ -156,6 +170,7 @@ impl Model for ReplicastModel {
                 self.transfers.release(transfer);
                 let began = start + self.timing.trip;
                 self.recorder.delivered((target, initiator), began, now, size);
+                self.watch.arrived(transfer, Place::Initiator(initiator), self.timing.trip, true);
                 let intact = !self.faults.damages_transfer();
                 let host = &mut self.initiators[initiator as usize];
                 let input = InitiatorInput::Delivered { request, intact };
@@ -184,8 +199,13 @@ impl Model for ReplicastModel {
                 host.up = false;
                 host.incarnation += 1;
                 host.machine.restart(now);
+                self.watch.tell(|| Observation::TargetDown { at: now, target });
+                self.watch_windows(now, target, Cause::Restart);
             }
-            Event::Up { target } => self.targets[target as usize].up = true,
+            Event::Up { target } => {
+                self.targets[target as usize].up = true;
+                self.watch.tell(|| Observation::TargetUp { at: now, target });
+            }
         }
     }
 }
@@ -222,6 +242,19 @@ impl ClusterModel for ReplicastModel {
     fn trace(&mut self) -> &mut Trace {
         &mut self.trace
     }
+
+    fn watch(&mut self) -> &mut Watch {
+        &mut self.watch
+    }
+
+    fn tell_rest(&mut self, end: Time) {
+        self.close_windows(end);
+        let is_up = |place| match place {
+            Place::Target(target) => self.targets[target as usize].up,
+            Place::Initiator(_) => true,
+        };
+        self.watch.end(end, self.timing.trip, is_up);
+    }
 }
 
 impl ReplicastModel {
@@ -250,6 +283,7 @@ impl ReplicastModel {
                 }
             };
             let Job { operation, asked } = job;
+            self.watch.request_started(now, request, operation, asked);
             host.running.push(Running { request, operation, asked, chunk });
         }
     }

@@ -8,7 +8,7 @@ use slotcast_protocol::{
 };
 use slotcast_units::{Share, Size, Span, Time};
 
-use super::{InitiatorHost, Outage, ReplicastModel, Stores, TargetHost};
+use super::{InitiatorHost, Outage, ReplicastModel, Stores, TargetHost, Windows};
 use crate::clients::Clients;
 use crate::drive::Trace;
 use crate::faults::Faults;
@@ -17,6 +17,7 @@ use crate::recorder::Recorder;
 use crate::scenario::{
     Backpressure, IdleExtension as IdleChoice, ProtocolKind, Scenario, SequenceChoice,
 };
+use crate::watch::Watch;
 
 /// How far ahead windows are asked for and believed.
 const HORIZON: Span = Span::from_secs(10);
@@ -173,6 +174,8 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         down,
         recorder: Recorder::new(scenario.cluster.initiators, count),
         trace: Trace::default(),
+        watch: Watch::default(),
+        windows: Windows::default(),
         initiator_effects: Vec::new(),
         target_effects: Vec::new(),
         groups,

@@ -13,6 +13,7 @@ use crate::faults::Faults;
 use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::scenario::{Fidelity, Grant, ProtocolKind, Scenario};
+use crate::watch::Watch;
 
 /// Transfers of at most so many frames are followed frame by frame at either fidelity: when their
 /// first frame finds room at the target's port decides how long they take.
@@ -36,8 +37,11 @@ impl UnicastModel {
             busy_until: Time::ZERO,
             congestion: Congestion::default(),
         };
-        let initiator =
-            |_| InitiatorPort { egress: Bucket::new(usable, burst), incoming: Vec::new() };
+        let initiator = |_| InitiatorPort {
+            egress: Bucket::new(usable, burst),
+            next_serial: 0,
+            incoming: Vec::new(),
+        };
         let chunk = scenario.workload.chunk_size;
         let rules = Rules {
             aimd: scenario.protocol.kind == ProtocolKind::UchAimd,
@@ -68,6 +72,7 @@ impl UnicastModel {
             keep_catalogue: scenario.workload.get_share.as_ppm() > 0,
             recorder: Recorder::new(scenario.cluster.initiators, targets),
             trace: Trace::default(),
+            watch: Watch::default(),
         };
         if model.keep_catalogue {
             model.preload(scenario.workload.preloaded_chunks);
