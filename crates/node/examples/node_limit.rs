@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use crossbeam_channel::Receiver;
 use slotcast_node::{GetResult, Node, NodeConfig, PutResult};
 use slotcast_store::Content;
+use tokio::sync::oneshot::Receiver;
 
 const TOTAL: usize = 256 << 20;
 const AT_A_TIME: usize = 16;
@@ -71,7 +71,7 @@ fn main() {
         for n in 0..count {
             if under_way.len() == AT_A_TIME {
                 let (begun, put) = under_way.pop_front().expect("some are under way");
-                put.recv().expect("an answer").expect("stored");
+                put.blocking_recv().expect("an answer").expect("stored");
                 latencies.push(begun.elapsed());
             }
             let content = content(n, size);
@@ -79,7 +79,7 @@ fn main() {
             under_way.push_back((Instant::now(), node.put(content)));
         }
         for (_, put) in under_way {
-            put.recv().expect("an answer").expect("stored");
+            put.blocking_recv().expect("an answer").expect("stored");
         }
         let (took, used) = (start.elapsed(), processor() - used);
         latencies.sort();
@@ -99,12 +99,12 @@ fn main() {
         for name in &names {
             if under_way.len() == AT_A_TIME {
                 let get: Receiver<GetResult> = under_way.pop_front().expect("some are under way");
-                failed += usize::from(get.recv().expect("an answer").is_err());
+                failed += usize::from(get.blocking_recv().expect("an answer").is_err());
             }
             under_way.push_back(node.get(*name));
         }
         for get in under_way {
-            failed += usize::from(get.recv().expect("an answer").is_err());
+            failed += usize::from(get.blocking_recv().expect("an answer").is_err());
         }
         let (took, used) = (start.elapsed(), processor() - used);
         println!(

@@ -3,6 +3,7 @@
 //!
 //! * [`Node`] is a node with its targets, and an initiator that puts and gets through them.
 //! * [`Folder`] is where a target keeps its segments, [`Disk`] carries out what its store asks for.
+//! * [`content_stream`] cuts content into chunks and puts it together; [`http`] serves it.
 //! * The machines run in one thread, the reactor; what takes time happens in others.
 #![allow(
     clippy::disallowed_methods,
@@ -10,13 +11,20 @@
     reason = "this is the host: it has clocks, threads and files"
 )]
 
+mod address;
 mod clock;
+pub mod content_stream;
 mod disk;
 mod folder;
+pub mod http;
+pub mod list;
+mod metrics;
 mod node;
 mod reactor;
+pub mod status;
 mod target;
 
+pub use address::{Address, NoAddress};
 pub use clock::Clock;
 pub use disk::{Disk, DiskResult, Report};
 pub use folder::{Folder, FolderError};

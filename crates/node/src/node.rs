@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use crossbeam_channel::{Sender, bounded, unbounded};
 use slotcast_protocol::{
     Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, GetRules, GroupMap,
     IdleExtension, Initiator, InitiatorConfig, InitiatorId, LayoutError, OfferRule, PutRules,
@@ -13,6 +13,7 @@ use slotcast_protocol::{
 };
 use slotcast_store::Content;
 use slotcast_units::{Rate, Size, Span};
+use tokio::sync::oneshot::{self, Receiver};
 
 use crate::clock::Clock;
 use crate::disk::{Disk, Report};
@@ -95,23 +96,30 @@ impl Node {
     /// For an empty chunk.
     pub fn put(&self, content: Content) -> Receiver<PutResult> {
         assert!(!content.bytes().is_empty(), "an empty chunk is never sent");
-        let (reply, result) = bounded(1);
+        let (reply, result) = oneshot::channel();
         let _ = self.events.send(Event::Put(content, reply));
         result
     }
 
     /// Fetches a chunk.
     pub fn get(&self, chunk: ChunkId) -> Receiver<GetResult> {
-        let (reply, result) = bounded(1);
+        let (reply, result) = oneshot::channel();
         let _ = self.events.send(Event::Get(chunk, reply));
         result
     }
 
+    /// Which targets of this node hold a chunk.
+    pub fn holders(&self, chunk: ChunkId) -> Receiver<Vec<TargetId>> {
+        let (reply, result) = oneshot::channel();
+        let _ = self.events.send(Event::Holders(chunk, reply));
+        result
+    }
+
     /// How its targets are.
-    pub fn status(&self) -> Vec<TargetStatus> {
-        let (reply, result) = bounded(1);
+    pub fn status(&self) -> Receiver<Vec<TargetStatus>> {
+        let (reply, result) = oneshot::channel();
         let _ = self.events.send(Event::Status(reply));
-        result.recv().unwrap_or_default()
+        result
     }
 }
 

@@ -18,6 +18,7 @@ use slotcast_protocol::{
 };
 use slotcast_store::{Content, OpId, Standing, Statistics};
 use slotcast_units::{Size, Time};
+use tokio::sync::oneshot;
 
 use crate::clock::Clock;
 use crate::disk::DiskResult;
@@ -30,9 +31,10 @@ pub type GetResult = Result<Content, Failure>;
 
 /// What others want of the reactor.
 pub(crate) enum Event {
-    Put(Content, Sender<PutResult>),
-    Get(ChunkId, Sender<GetResult>),
-    Status(Sender<Vec<TargetStatus>>),
+    Put(Content, oneshot::Sender<PutResult>),
+    Get(ChunkId, oneshot::Sender<GetResult>),
+    Holders(ChunkId, oneshot::Sender<Vec<TargetId>>),
+    Status(oneshot::Sender<Vec<TargetStatus>>),
     Disk(TargetId, OpId, DiskResult),
     Stop,
 }
@@ -52,8 +54,8 @@ pub struct TargetStatus {
 
 /// A request of this node's initiator.
 enum Running {
-    Put(Content, Sender<PutResult>),
-    Get(Option<Content>, Sender<GetResult>),
+    Put(Content, oneshot::Sender<PutResult>),
+    Get(Option<Content>, oneshot::Sender<GetResult>),
 }
 
 /// What is due at a time.
@@ -160,6 +162,10 @@ impl Reactor {
                 let request = self.initiator.get(now, chunk, &self.groups, effects);
                 self.running.insert(request, Running::Get(None, reply));
             }
+            Event::Holders(chunk, reply) => {
+                let holders = self.targets.values().filter(|host| host.holds(&chunk));
+                let _ = reply.send(holders.map(|host| host.id).collect());
+            }
             Event::Status(reply) => drop(reply.send(self.status())),
             Event::Disk(target, op, result) => {
                 if let Some(host) = self.targets.get_mut(&target) {
@@ -173,7 +179,7 @@ impl Reactor {
         true
     }
 
-    fn put(&mut self, now: Time, content: Content, reply: Sender<PutResult>) {
+    fn put(&mut self, now: Time, content: Content, reply: oneshot::Sender<PutResult>) {
         let size = Size::from_bytes(content.bytes().len() as u64);
         let (chunk, effects) = (content.chunk(), &mut self.initiator_effects);
         let request = self.initiator.put(now, chunk, size, &self.groups, effects);

@@ -95,6 +95,10 @@ impl TargetHost {
         self.store.statistics()
     }
 
+    pub(crate) fn holds(&self, chunk: &ChunkId) -> bool {
+        self.store.holds(chunk)
+    }
+
     /// A message came.
     pub(crate) fn message(
         &mut self,
