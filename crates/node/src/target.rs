@@ -73,7 +73,7 @@ impl TargetHost {
         let mut host = TargetHost {
             id,
             path,
-            machine: Target::new(config),
+            machine: Target::new(config).sending_late_reads(),
             store,
             disk,
             arrived: BTreeMap::new(),
