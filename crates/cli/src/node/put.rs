@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use slotcast_lab::InputError;
-use slotcast_node::http::PutAnswer;
+use slotcast_node::http::{CHUNK_SIZES, PutAnswer};
 use slotcast_units::Size;
 
 use super::client::{Client, NodeOption};
@@ -52,8 +52,14 @@ impl<R: Read> Read for Counted<'_, R> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let chunk_size = arguments.chunk_size.as_bytes();
+    let (least, most) = CHUNK_SIZES.into_inner();
+    if !(least as u64..=most as u64).contains(&chunk_size) {
+        let message = format!("a chunk is from {least} to {most} bytes, not {chunk_size}");
+        return Err(InputError::plain(message).into());
+    }
     let client = Client::new(&arguments.node);
-    let url = client.url(&format!("/v1/content?chunk_size={}", arguments.chunk_size.as_bytes()));
+    let url = client.url(&format!("/v1/content?chunk_size={chunk_size}"));
     for path in &arguments.files {
         let failed = |error: &dyn std::fmt::Display| {
             InputError::plain(format!("cannot read `{}`: {error}", path.display()))
