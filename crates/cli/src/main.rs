@@ -52,6 +52,7 @@ Exit status:
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(node::serve::Arguments),
+    Key(node::key::Arguments),
     Put(node::put::Arguments),
     Get(node::get::Arguments),
     Stat(node::stat::Arguments),
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Serve(arguments) => node::serve::run(&arguments),
+        Command::Key(arguments) => node::key::run(&arguments),
         Command::Put(arguments) => node::put::run(&arguments),
         Command::Get(arguments) => node::get::run(&arguments),
         Command::Stat(arguments) => node::stat::run(&arguments),

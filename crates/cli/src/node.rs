@@ -2,6 +2,7 @@
 
 mod client;
 pub(crate) mod get;
+pub(crate) mod key;
 pub(crate) mod put;
 pub(crate) mod serve;
 pub(crate) mod stat;

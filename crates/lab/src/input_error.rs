@@ -75,6 +75,17 @@ impl InputError {
         })
     }
 
+    /// An error at a place in the text of the file `name`, which somebody else has read.
+    pub fn in_file(
+        name: &str,
+        text: &str,
+        span: Range<usize>,
+        message: impl Into<String>,
+    ) -> Box<InputError> {
+        let origin = Origin { source: Source::new(name, text), span };
+        origin.error(message, "here")
+    }
+
     /// An error without a text to show.
     pub fn plain(message: impl Into<String>) -> Box<InputError> {
         Box::new(InputError { message: message.into(), source: None, label: None, help: None })

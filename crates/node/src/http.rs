@@ -145,7 +145,7 @@ async fn get_chunks(
 
 async fn status_of(node: &Node) -> Result<NodeStatus, Problem> {
     let targets = node.status().await.map_err(|_| Problem::from(ContentError::Stopped))?;
-    Ok(NodeStatus::new(&targets))
+    Ok(NodeStatus::new(&targets).with_network(node.network()))
 }
 
 async fn get_status(State(node): State<Arc<Node>>) -> Result<Json<NodeStatus>, Problem> {

@@ -4,6 +4,7 @@
 //! * [`Node`] is a node with its targets, and an initiator that puts and gets through them.
 //! * [`Folder`] is where a target keeps its segments, [`Disk`] carries out what its store asks for.
 //! * [`content_stream`] cuts content into chunks and puts it together; [`http`] serves it.
+//! * [`cluster`] is the map of a cluster of several processes, which speak by UDP.
 //! * The machines run in one thread, the reactor; what takes time happens in others.
 #![allow(
     clippy::disallowed_methods,
@@ -13,14 +14,17 @@
 
 mod address;
 mod clock;
+pub mod cluster;
 pub mod content_stream;
 mod disk;
 mod folder;
 pub mod http;
 pub mod list;
 mod metrics;
+mod network;
 mod node;
 mod reactor;
+mod remote;
 pub mod status;
 mod target;
 

@@ -7,11 +7,41 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::status::{NodeStatus, Target};
+use crate::status::{NetworkStatus, NodeStatus, Target};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Labels {
     target: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PeerLabels {
+    peer: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReasonLabels {
+    reason: String,
+}
+
+fn register_network(registry: &mut Registry, network: &NetworkStatus) {
+    let family = Family::<PeerLabels, Gauge>::default();
+    for peer in &network.peers {
+        let is_up = i64::from(peer.state == "up");
+        family.get_or_create(&PeerLabels { peer: peer.node }).set(is_up);
+    }
+    registry.register("peer_up", "Whether the other node is heard", family);
+    let family = Family::<ReasonLabels, Counter>::default();
+    for (reason, value) in &network.refused {
+        family.get_or_create(&ReasonLabels { reason: reason.clone() }).inc_by(*value);
+    }
+    registry.register("network_datagrams_refused", "Datagrams that were dropped", family);
+    for (name, value) in &network.counters {
+        let counter = Counter::<u64>::default();
+        counter.inc_by(*value);
+        let help = format!("Since the start: {}", name.replace('_', " "));
+        registry.register(format!("network_{name}"), help, counter);
+    }
 }
 
 /// Of every target of a node.
@@ -50,6 +80,9 @@ pub(crate) fn text(status: &NodeStatus) -> String {
     counter("target_compacted_segments", "Segments that compaction freed", |t| {
         t.compacted_segments
     });
+    if let Some(network) = &status.network {
+        register_network(&mut registry, network);
+    }
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = encode(&mut text, &registry);

@@ -1,6 +1,7 @@
 //! A node, as the rest of the program sees it.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -16,9 +17,12 @@ use slotcast_units::{Rate, Size, Span};
 use tokio::sync::oneshot::{self, Receiver};
 
 use crate::clock::Clock;
+use crate::cluster::NodeFile;
 use crate::disk::{Disk, Report};
 use crate::folder::{Folder, FolderError};
+use crate::network::{Network, NetworkConfig, Shared, timing as network_timing};
 use crate::reactor::{Event, GetResult, PutResult, Reactor, TargetStatus};
+use crate::remote::Remote;
 use crate::target::TargetHost;
 
 /// What a node needs to know.
@@ -46,6 +50,9 @@ pub enum StartError {
     /// The system gives no threads.
     #[error("cannot start a thread: {0}")]
     Thread(#[from] io::Error),
+    /// The sockets of a cluster cannot be opened.
+    #[error("cannot use UDP at {0}: {1}")]
+    Network(SocketAddr, io::Error),
 }
 
 /// A running node. Dropping it stops it, after what was acknowledged is on disk.
@@ -53,6 +60,19 @@ pub enum StartError {
 pub struct Node {
     events: Sender<Event>,
     reactor: Option<JoinHandle<()>>,
+    network: Option<Arc<Shared>>,
+}
+
+/// What the machines of a node are made of.
+struct Parts<'a> {
+    targets: Vec<(TargetId, &'a Path)>,
+    groups: GroupMap,
+    timing: Timing,
+    delivery: Delivery,
+    replicas: u8,
+    segment_size: u64,
+    initiator: InitiatorId,
+    first_serial: u32,
 }
 
 /// A whole cluster in this process: control messages and chunks pass by reference, so the times of the
@@ -73,21 +93,79 @@ impl Node {
     /// # Errors
     /// If a folder cannot be used at all, or there are too few for a group.
     pub fn start(config: &NodeConfig) -> Result<Node, StartError> {
-        let clock = Clock::start();
         let count = u32::try_from(config.folders.len()).unwrap_or(u32::MAX);
-        let groups = GroupMap::new(count, config.group_size, 1)?;
+        let parts = Parts {
+            targets: (0..).map(TargetId).zip(config.folders.iter().map(PathBuf::as_path)).collect(),
+            groups: GroupMap::new(count, config.group_size, 1)?,
+            timing: timing(),
+            delivery: Delivery::Multicast,
+            replicas: config.replicas,
+            segment_size: config.segment_size,
+            initiator: InitiatorId(0),
+            first_serial: 0,
+        };
+        Node::run(Clock::start(), parts, |_| Ok(None))
+    }
+
+    /// The same for one node of a cluster, which speaks with the others by UDP. It does not wait for them.
+    ///
+    /// # Errors
+    /// If a folder cannot be used at all, or the address is not to be had.
+    pub fn join(file: &NodeFile, segment_size: u64) -> Result<Node, StartError> {
+        let map = &file.map;
+        let clock = Clock::start_at_date();
+        let folders = file.targets.iter().map(|target| (target.target, target.folder.as_path()));
+        let groups = map.groups()?;
+        let parts = Parts {
+            targets: folders.collect(),
+            groups: groups.clone(),
+            timing: network_timing(map),
+            delivery: map.delivery,
+            replicas: map.replicas,
+            segment_size,
+            initiator: InitiatorId(file.node),
+            // In units of 65 microseconds since 1970, which wrap after three days: no life of this node
+            // begins where one before is still remembered.
+            first_serial: (clock.began().as_ns() >> 16) as u32,
+        };
+        Node::run(clock, parts, |events| {
+            let config = NetworkConfig {
+                map,
+                groups: &groups,
+                node: file.node,
+                listen: file.listen,
+                secret: &file.secret,
+                clock,
+            };
+            let network = Network::start(&config, events);
+            let network = network.map_err(|error| StartError::Network(file.listen, error))?;
+            Ok(Some(Remote::new(file.node, network, &groups, &map.node_of_targets())))
+        })
+    }
+
+    fn run(
+        clock: Clock,
+        parts: Parts<'_>,
+        network: impl FnOnce(&Sender<Event>) -> Result<Option<Remote>, StartError>,
+    ) -> Result<Node, StartError> {
         let (events, inbox) = unbounded();
-        let timing = timing();
         let mut targets = Vec::new();
-        for (number, path) in (0..).zip(&config.folders) {
-            targets.push(open_target(TargetId(number), path, config, &groups, timing, &events)?);
+        for (target, path) in &parts.targets {
+            targets.push(open_target(*target, path, &parts, clock, &events)?);
         }
-        let initiator = Initiator::new(initiator_config(config, timing));
+        let initiator = Initiator::new(initiator_config(&parts)).counting_from(parts.first_serial);
         let (tell, opened) = bounded(1);
-        let reactor = Reactor::new(clock, inbox, groups, targets, initiator, tell);
+        let remote = network(&events)?.map(Box::new);
+        let shared = remote.as_ref().map(|remote| remote.shared().clone());
+        let reactor = Reactor::new(clock, inbox, parts.groups, targets, initiator, tell, remote);
         let reactor = thread::Builder::new().name("reactor".into()).spawn(|| reactor.run())?;
         let _ = opened.recv();
-        Ok(Node { events, reactor: Some(reactor) })
+        Ok(Node { events, reactor: Some(reactor), network: shared })
+    }
+
+    /// Its network; none of a cluster in one process.
+    pub(crate) fn network(&self) -> Option<&Shared> {
+        self.network.as_deref()
     }
 
     /// Stores a chunk; the result comes when it is on stable storage at enough targets.
@@ -145,24 +223,23 @@ const HORIZON: Span = Span::from_secs(10);
 fn open_target(
     id: TargetId,
     path: &Path,
-    config: &NodeConfig,
-    groups: &GroupMap,
-    timing: Timing,
+    parts: &Parts<'_>,
+    clock: Clock,
     events: &Sender<Event>,
 ) -> Result<TargetHost, StartError> {
-    let folder = Folder::open(path, config.segment_size)?;
+    let folder = Folder::open(path, parts.segment_size)?;
     let store = folder.config();
     let events = events.clone();
     let report: Report = Arc::new(move |op, result| {
         let _ = events.send(Event::Disk(id, op, result));
     });
     let disk = Disk::start(folder, 2, &report)?;
-    let (group, position) = groups.seat(id);
+    let (group, position) = parts.groups.seat(id);
     let target = TargetConfig {
         group,
         position,
-        timing,
-        window_rule: WindowRule::published(Delivery::Multicast),
+        timing: parts.timing,
+        window_rule: WindowRule::published(parts.delivery),
         idle_extension: IdleExtension::TwoTransfers,
         calendar: CalendarRules {
             offer: OfferRule::FirstFit,
@@ -174,16 +251,17 @@ fn open_target(
         },
         disk: DiskForecast::new(FIRST_DISK_RATE, QUEUE_LIMIT, Backpressure::KeepRoom),
     };
-    Ok(TargetHost::new(id, path.to_path_buf(), target, store, disk))
+    Ok(TargetHost::new(clock.now(), id, path.to_path_buf(), target, store, disk))
 }
 
-fn initiator_config(config: &NodeConfig, timing: Timing) -> InitiatorConfig {
+fn initiator_config(parts: &Parts<'_>) -> InitiatorConfig {
+    let timing = parts.timing;
     InitiatorConfig {
-        id: InitiatorId(0),
+        id: parts.initiator,
         timing,
         put: PutRules {
-            replicas: config.replicas,
-            window_rule: WindowRule::published(Delivery::Multicast),
+            replicas: parts.replicas,
+            window_rule: WindowRule::published(parts.delivery),
             sequence: SequenceRule::revised(&timing),
             double_booking: false,
             consecutive_only: false,

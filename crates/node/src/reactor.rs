@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use slotcast_protocol::{
-    ChunkId, Failure, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput,
-    Members, Message, RequestId, TargetId,
+    ChunkId, Failure, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorInput, Members,
+    Message, RequestId, TargetId,
 };
 use slotcast_store::{Content, OpId, Standing, Statistics};
 use slotcast_units::{Size, Time};
@@ -22,6 +22,8 @@ use tokio::sync::oneshot;
 
 use crate::clock::Clock;
 use crate::disk::DiskResult;
+use crate::network::NetworkEvent;
+use crate::remote::Remote;
 use crate::target::{TargetHost, TargetNews, TargetWish};
 
 /// How a put ended.
@@ -36,6 +38,7 @@ pub(crate) enum Event {
     Holders(ChunkId, oneshot::Sender<Vec<TargetId>>),
     Status(oneshot::Sender<Vec<TargetStatus>>),
     Disk(TargetId, OpId, DiskResult),
+    Network(NetworkEvent),
     Stop,
 }
 
@@ -68,7 +71,7 @@ enum Due {
 }
 
 /// Between machines of this node.
-enum Local {
+pub(crate) enum Local {
     ToTarget(TargetId, Message),
     ToInitiator(Message),
 }
@@ -90,6 +93,8 @@ pub(crate) struct Reactor {
     wishes: Vec<TargetWish>,
     news: Vec<TargetNews>,
     opened: Option<(usize, Sender<()>)>,
+    /// The other nodes; none if there are none.
+    remote: Option<Box<Remote>>,
 }
 
 impl Reactor {
@@ -101,6 +106,7 @@ impl Reactor {
         targets: Vec<TargetHost>,
         initiator: Initiator,
         opened: Sender<()>,
+        remote: Option<Box<Remote>>,
     ) -> Reactor {
         let count = targets.len();
         Reactor {
@@ -118,6 +124,7 @@ impl Reactor {
             wishes: Vec::new(),
             news: Vec::new(),
             opened: Some((count, opened)),
+            remote,
         }
     }
 
@@ -173,10 +180,54 @@ impl Reactor {
                     self.heed(target);
                 }
             }
+            Event::Network(event) => self.network(now, event),
             Event::Stop => return false,
         }
         self.settle(now);
         true
+    }
+
+    fn network(&mut self, now: Time, event: NetworkEvent) {
+        let Some(remote) = &mut self.remote else { return };
+        match event {
+            NetworkEvent::Heard(heard) => remote.heard(heard, &self.groups, &mut self.local),
+            NetworkEvent::Peer(node, is_up) => remote.peer(node, is_up),
+            NetworkEvent::NotReached(request, members) => {
+                remote.not_reached(request, members, &mut self.local);
+            }
+            NetworkEvent::Sent(target, request) => {
+                if let Some(host) = self.targets.get_mut(&target) {
+                    host.sent(now, request);
+                }
+            }
+            NetworkEvent::Arrived(received) if received.is_get => {
+                let (request, intact) = (received.request, received.content.is_some());
+                self.delivered(now, request, received.content, intact);
+            }
+            NetworkEvent::Arrived(received) => {
+                for target in remote.targets_here(received.group, received.members, &self.groups) {
+                    let Some(host) = self.targets.get_mut(&target) else { continue };
+                    let (request, name) = (received.request, received.name);
+                    match received.content.clone() {
+                        Some(content) => {
+                            host.received(now, request, content, &mut self.wishes, &mut self.news);
+                        }
+                        None => host.damaged(now, request, name, &mut self.wishes, &mut self.news),
+                    }
+                    self.heed(target);
+                }
+            }
+        }
+    }
+
+    /// The chunk of a get is here, or what came of it is useless.
+    fn delivered(&mut self, now: Time, request: RequestId, content: Option<Content>, intact: bool) {
+        if let (Some(Running::Get(slot, _)), Some(content)) =
+            (self.running.get_mut(&request), content)
+        {
+            *slot = Some(content);
+        }
+        self.tell_initiator(now, InitiatorInput::Delivered { request, intact });
     }
 
     fn put(&mut self, now: Time, content: Content, reply: oneshot::Sender<PutResult>) {
@@ -215,10 +266,7 @@ impl Reactor {
                     if let Some(host) = self.targets.get_mut(&target) {
                         host.sent(now, request);
                     }
-                    if let Some(Running::Get(slot, _)) = self.running.get_mut(&request) {
-                        *slot = Some(content);
-                    }
-                    self.tell_initiator(now, InitiatorInput::Delivered { request, intact: true });
+                    self.delivered(now, request, Some(content), true);
                 }
                 None => {}
             }
@@ -242,7 +290,7 @@ impl Reactor {
     /// Carries messages until none is left.
     fn settle(&mut self, now: Time) {
         loop {
-            self.carry_out();
+            self.carry_out(now);
             match self.local.pop_front() {
                 Some(Local::ToTarget(target, message)) => {
                     if let Some(host) = self.targets.get_mut(&target) {
@@ -266,12 +314,16 @@ impl Reactor {
         let mut wishes = std::mem::take(&mut self.wishes);
         for wish in wishes.drain(..) {
             match wish {
-                TargetWish::Send(InitiatorId(_), message) => {
-                    self.local.push_back(Local::ToInitiator(message));
-                }
-                TargetWish::Transfer { request, content, start } => {
-                    self.at(start, Due::Delivery(target, request, content));
-                }
+                TargetWish::Send(to, message) => match &self.remote {
+                    Some(remote) if !remote.is_here(to) => remote.tell_initiator(to, message),
+                    _ => self.local.push_back(Local::ToInitiator(message)),
+                },
+                TargetWish::Transfer { request, content, start } => match &self.remote {
+                    Some(remote) if !remote.is_here(request.initiator) => {
+                        remote.send_get(target, request, content, start, &self.groups);
+                    }
+                    _ => self.at(start, Due::Delivery(target, request, content)),
+                },
             }
         }
         self.wishes = wishes;
@@ -287,18 +339,30 @@ impl Reactor {
         }
     }
 
-    fn carry_out(&mut self) {
+    fn carry_out(&mut self, now: Time) {
         let mut effects = std::mem::take(&mut self.initiator_effects);
         for effect in effects.drain(..) {
             match effect {
                 InitiatorEffect::Multicast { group, to, message } => {
+                    let to = match &mut self.remote {
+                        Some(remote) => remote.tell_group(now, group, to, message, &mut self.local),
+                        None => to,
+                    };
                     for position in to.iter() {
                         let target = self.groups.members(group)[usize::from(position)];
                         self.local.push_back(Local::ToTarget(target, message));
                     }
                 }
                 InitiatorEffect::Transfer { request, group, to, start, .. } => {
-                    self.at(start, Due::Transfer(request, group, to));
+                    let to = match (&self.remote, self.running.get(&request)) {
+                        (Some(remote), Some(Running::Put(content, _))) => {
+                            remote.send_put(now, request, group, to, content, start)
+                        }
+                        _ => to,
+                    };
+                    if !to.is_empty() {
+                        self.at(start, Due::Transfer(request, group, to));
+                    }
                 }
                 InitiatorEffect::PutDone { request, .. } => self.end(request, None),
                 InitiatorEffect::GetDone { request, .. } => self.end(request, None),
@@ -311,6 +375,9 @@ impl Reactor {
 
     /// Whoever asked may have gone: then nobody listens.
     fn end(&mut self, request: RequestId, failure: Option<Failure>) {
+        if let Some(remote) = &mut self.remote {
+            remote.forget(request);
+        }
         match (self.running.remove(&request), failure) {
             (Some(Running::Put(_, reply)), failure) => {
                 let _ = reply.send(failure.map_or(Ok(()), Err));

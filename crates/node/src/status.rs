@@ -1,8 +1,11 @@
 //! How a node is, as people and programs read it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use slotcast_store::Standing;
 
+use crate::network::{PeerStatus, Shared};
 use crate::reactor::TargetStatus;
 
 /// One node.
@@ -12,6 +15,41 @@ pub struct NodeStatus {
     pub version: String,
     /// Its targets, in order.
     pub targets: Vec<Target>,
+    /// Its part in a cluster of several processes; none of one in one process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkStatus>,
+}
+
+/// The other nodes, and what was said to them and heard.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct NetworkStatus {
+    /// The node's number.
+    pub node: u32,
+    /// Version of its cluster map.
+    pub epoch: u32,
+    /// The other nodes of the map.
+    pub peers: Vec<Peer>,
+    /// Datagrams, pieces and chunks since the start, by what became of them.
+    pub counters: BTreeMap<String, u64>,
+    /// Datagrams that came and were dropped, by reason.
+    pub refused: BTreeMap<String, u64>,
+}
+
+/// Another node.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Peer {
+    /// Its number.
+    pub node: u32,
+    /// Its address.
+    pub address: String,
+    /// `up` if it is heard, or `down`.
+    pub state: String,
+    /// By how many nanoseconds its clock is ahead of this node's.
+    pub clock_ahead_ns: Option<i64>,
+    /// By how many that may be wrong.
+    pub clock_doubt_ns: Option<u64>,
+    /// Its negotiating groups that this node's multicast reaches.
+    pub multicast_groups: u32,
 }
 
 /// One target.
@@ -50,6 +88,33 @@ impl NodeStatus {
         NodeStatus {
             version: env!("CARGO_PKG_VERSION").into(),
             targets: targets.iter().map(Target::new).collect(),
+            network: None,
+        }
+    }
+
+    /// The same with its network.
+    pub(crate) fn with_network(self, network: Option<&Shared>) -> NodeStatus {
+        NodeStatus { network: network.map(NetworkStatus::new), ..self }
+    }
+}
+
+impl NetworkStatus {
+    fn new(shared: &Shared) -> NetworkStatus {
+        let owned = |(name, value): (&str, u64)| (name.to_owned(), value);
+        let peer = |peer: PeerStatus| Peer {
+            node: peer.node,
+            address: peer.address.to_string(),
+            state: if peer.is_up { "up" } else { "down" }.into(),
+            clock_ahead_ns: peer.clock.map(|(ahead, _)| ahead),
+            clock_doubt_ns: peer.clock.map(|(_, doubt)| doubt.as_ns()),
+            multicast_groups: peer.multicast_groups,
+        };
+        NetworkStatus {
+            node: shared.node(),
+            epoch: shared.epoch(),
+            peers: shared.peer_status().into_iter().map(peer).collect(),
+            counters: shared.counters().all().map(owned).into(),
+            refused: shared.counters().refused.all().map(owned).into(),
         }
     }
 }

@@ -62,6 +62,7 @@ impl Holdings for Shelf<'_> {
 impl TargetHost {
     /// Begins to open the store; the news say when it is open.
     pub(crate) fn new(
+        now: Time,
         id: TargetId,
         path: PathBuf,
         config: TargetConfig,
@@ -83,7 +84,7 @@ impl TargetHost {
             store_effects,
             target_effects: Vec::new(),
         };
-        host.carry_out(Time::ZERO, &mut Vec::new(), &mut Vec::new());
+        host.carry_out(now, &mut Vec::new(), &mut Vec::new());
         host
     }
 
@@ -130,6 +131,19 @@ impl TargetHost {
         self.carry_out(now, wishes, news);
         // Without a reservation it is not wanted.
         self.arrived.remove(&request);
+    }
+
+    /// A chunk came that is not what it is said to be, or not all of it.
+    pub(crate) fn damaged(
+        &mut self,
+        now: Time,
+        request: RequestId,
+        chunk: ChunkId,
+        wishes: &mut Vec<TargetWish>,
+        news: &mut Vec<TargetNews>,
+    ) {
+        self.tell(now, TargetInput::Received { request, chunk, size: Size::ZERO, intact: false });
+        self.carry_out(now, wishes, news);
     }
 
     /// A chunk has left.

@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use slotcast_lab::InputError;
+use slotcast_node::cluster::{self, NodeFile};
 use slotcast_node::{Node, NodeConfig, http};
 
 use crate::failure::{Failure, Outcome};
@@ -17,6 +18,7 @@ use crate::failure::{Failure, Outcome};
 Examples:
   slotcast serve                               nine targets under ./slotcast-data
   slotcast serve --data /mnt/disk --targets 12
+  slotcast serve --config node.toml            one node of a cluster of several processes or hosts
 
 Then, from another terminal:
   slotcast put FILE                            prints the address of what it stored
@@ -25,6 +27,10 @@ Then, from another terminal:
 
 Ctrl-C stops it; everything that was acknowledged is on stable storage.")]
 pub(crate) struct Arguments {
+    /// Be one node of a cluster, as this file says; see docs/cluster.md
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "targets", "replicas", "listen"])]
+    config: Option<PathBuf>,
+
     /// Where the targets keep their chunks: one folder each is made in it
     #[arg(long, value_name = "FOLDER", default_value = "slotcast-data")]
     data: PathBuf,
@@ -46,21 +52,67 @@ pub(crate) struct Arguments {
 const SEGMENT_SIZE: u64 = 64 << 20;
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let Arguments { data, targets, replicas, listen } = arguments;
+    match &arguments.config {
+        Some(path) => join(path),
+        None => alone(arguments),
+    }
+}
+
+fn listen_at(address: SocketAddr, option: &str) -> Result<TcpListener, Box<InputError>> {
+    TcpListener::bind(address).map_err(|error| {
+        let help = match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                Some(format!("does another one run? give {option} another port"))
+            }
+            _ => None,
+        };
+        InputError::plain(format!("cannot listen on {address}: {error}")).with_help(help)
+    })
+}
+
+/// One node of a cluster.
+fn join(path: &Path) -> Outcome {
+    let file = NodeFile::read(path).map_err(|error| {
+        let cluster::FileError { file, text, span, message, help } = *error;
+        let error = match span {
+            Some(span) => InputError::in_file(&file, &text, span, message),
+            None => InputError::plain(format!("`{file}` {message}")),
+        };
+        error.with_help(help)
+    })?;
+    let listener = listen_at(file.http, "http")?;
+    let node = Node::join(&file, SEGMENT_SIZE);
+    let node = node.map_err(|error| InputError::plain(error.to_string()))?;
+    let address = listener.local_addr().unwrap_or(file.http);
+    let told = || {
+        // Nobody may be listening to this, and that is no reason to stop.
+        let _ = writeln!(
+            io::stdout(),
+            "{}: node {} of {} in epoch {}, {} targets, datagrams at {}, http://{address}\n\n\
+             \x20 slotcast status --node {address}    how it is, and whom it hears\n\n\
+             Ctrl-C stops it.",
+            file.name,
+            file.node,
+            file.map.nodes.len(),
+            file.map.epoch,
+            file.targets.len(),
+            file.listen,
+        );
+    };
+    http::serve(node, listener, told)
+        .map_err(|error| Failure::Output(format!("http://{address}"), error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A whole cluster in this process.
+fn alone(arguments: &Arguments) -> Outcome {
+    let Arguments { data, targets, replicas, listen, .. } = arguments;
     if u32::from(*replicas) > *targets {
         let message = format!("{replicas} replicas need as many targets, and there are {targets}");
         let help = Some("give --targets or --replicas another number".into());
         return Err(InputError::plain(message).with_help(help).into());
     }
-    let listener = TcpListener::bind(listen).map_err(|error| {
-        let help = match error.kind() {
-            io::ErrorKind::AddrInUse => {
-                Some("does another one run? give --listen another port".into())
-            }
-            _ => None,
-        };
-        InputError::plain(format!("cannot listen on {listen}: {error}")).with_help(help)
-    })?;
+    let listener = listen_at(*listen, "--listen")?;
     let config = NodeConfig {
         folders: (0..*targets).map(|n| data.join(format!("target-{n:03}"))).collect(),
         group_size: (*targets).min(9),

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use slotcast_node::status::NodeStatus;
-use slotcast_units::Size;
+use slotcast_node::status::{NetworkStatus, NodeStatus};
+use slotcast_units::{Size, Span};
 
 use super::client::{Client, NodeOption};
 use crate::failure::Outcome;
@@ -48,5 +48,44 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     align_right(&mut table, 2);
     print(&format!("{table}\n"))?;
+    if let Some(network) = &status.network {
+        print(&format!("\n{}\n", peers(network)))?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The other nodes of the cluster, and why datagrams were dropped.
+fn peers(network: &NetworkStatus) -> String {
+    let mut table = table(&["node", "state", "clock ahead", "by multicast", "address"]);
+    for peer in &network.peers {
+        let clock = match (peer.clock_ahead_ns, peer.clock_doubt_ns) {
+            (Some(ahead), Some(doubt)) => {
+                let (sign, span) = (if ahead < 0 { "-" } else { "" }, ahead.unsigned_abs());
+                format!("{sign}{} ± {}", Span::from_ns(span), Span::from_ns(doubt))
+            }
+            _ => "-".into(),
+        };
+        let multicast = match peer.multicast_groups {
+            0 => "no".into(),
+            groups => format!("{groups} groups"),
+        };
+        table.add_row([
+            peer.node.to_string(),
+            peer.state.clone(),
+            clock,
+            multicast,
+            peer.address.clone(),
+        ]);
+    }
+    let refused: Vec<_> = network
+        .refused
+        .iter()
+        .filter(|(_, n)| **n > 0)
+        .map(|(why, n)| format!("{why} {n}"))
+        .collect();
+    let head = format!("this is node {} in epoch {}", network.node, network.epoch);
+    match refused.is_empty() {
+        true => format!("{head}\n{table}"),
+        false => format!("{head}; datagrams dropped: {}\n{table}", refused.join(", ")),
+    }
 }

@@ -206,6 +206,13 @@ impl Initiator {
         }
     }
 
+    /// The same, counting its requests from `serial` on. A host that starts anew takes another one than
+    /// before: targets may still hold promises to its earlier requests.
+    #[must_use]
+    pub fn counting_from(self, serial: u32) -> Initiator {
+        Initiator { next_serial: serial, ..self }
+    }
+
     /// Requests under way.
     pub fn active(&self) -> usize {
         self.puts.len() + self.gets.len()

@@ -1,0 +1,201 @@
+//! A cluster of real processes.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::UdpSocket;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What a test says about its cluster.
+pub struct Plan {
+    pub nodes: u32,
+    pub targets_per_node: u32,
+    /// Further lines of `cluster.toml`.
+    pub settings: String,
+    /// The addresses of the nodes, and the commands that wrap their processes.
+    pub hosts: Vec<Host>,
+}
+
+#[derive(Clone)]
+pub struct Host {
+    pub udp: String,
+    pub http: String,
+    /// Put before every command: to run it in another network namespace.
+    pub wrapper: Vec<String>,
+}
+
+pub struct Cluster {
+    pub folder: PathBuf,
+    pub hosts: Vec<Host>,
+    nodes: Vec<Option<Node>>,
+}
+
+struct Node {
+    process: Child,
+    http: String,
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Ports of the loopback that were free a moment ago.
+pub fn loopback_hosts(nodes: u32) -> Vec<Host> {
+    let sockets: Vec<_> =
+        (0..nodes).map(|_| UdpSocket::bind("127.0.0.1:0").expect("a free port")).collect();
+    let host = |socket: &UdpSocket| Host {
+        udp: socket.local_addr().expect("an address").to_string(),
+        http: "127.0.0.1:0".into(),
+        wrapper: Vec::new(),
+    };
+    sockets.iter().map(host).collect()
+}
+
+impl Cluster {
+    /// Writes the files of the cluster into `folder`, and starts nothing.
+    pub fn new(folder: &Path, plan: Plan) -> Cluster {
+        let Plan { nodes, targets_per_node, settings, hosts } = plan;
+        let mut map = format!("epoch = 1\n{settings}\n");
+        for (number, host) in (0..nodes).zip(&hosts) {
+            let first = number * targets_per_node;
+            let targets: Vec<_> = (first..first + targets_per_node).collect();
+            let udp = &host.udp;
+            let _ = write!(
+                map,
+                "\n[[node]]\nnumber = {number}\naddress = \"{udp}\"\ntargets = {targets:?}\n"
+            );
+            let mut file = format!(
+                "node = {number}\nhttp = \"{}\"\ncluster = \"cluster.toml\"\nkey = \"cluster.key\"\n",
+                host.http
+            );
+            for target in targets {
+                let _ = write!(
+                    file,
+                    "\n[[target]]\nnumber = {target}\nfolder = \"target-{target:03}\"\n"
+                );
+            }
+            fs::write(folder.join(format!("node-{number}.toml")), file).expect("room");
+        }
+        fs::write(folder.join("cluster.toml"), map).expect("room");
+        let key =
+            Command::new(env!("CARGO_BIN_EXE_slotcast")).arg("key").output().expect("it runs");
+        fs::write(folder.join("cluster.key"), key.stdout).expect("room");
+        let nodes = hosts.iter().map(|_| None).collect();
+        Cluster { folder: folder.to_path_buf(), hosts, nodes }
+    }
+
+    fn command(&self, node: usize) -> Command {
+        let binary = env!("CARGO_BIN_EXE_slotcast");
+        match &self.hosts[node].wrapper[..] {
+            [] => Command::new(binary),
+            [program, arguments @ ..] => {
+                let mut command = Command::new(program);
+                command.args(arguments).arg(binary);
+                command
+            }
+        }
+    }
+
+    pub fn start(&mut self, node: usize) {
+        let mut process = self
+            .command(node)
+            .args(["serve", "--config"])
+            .arg(self.folder.join(format!("node-{node}.toml")))
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut line = String::new();
+        let out = process.stdout.take().expect("a pipe");
+        BufReader::new(out).read_line(&mut line).expect("it says where it listens");
+        let http = line.trim().rsplit("http://").next().expect("an address").to_owned();
+        assert!(!http.is_empty(), "node {node} says {line:?}");
+        self.nodes[node] = Some(Node { process, http });
+    }
+
+    pub fn start_all(&mut self) {
+        (0..self.hosts.len()).for_each(|node| self.start(node));
+        (0..self.hosts.len()).for_each(|node| self.wait_for_peers(node, self.hosts.len() - 1));
+    }
+
+    fn running(&self, node: usize) -> &Node {
+        self.nodes[node].as_ref().expect("it runs")
+    }
+
+    /// Runs a command against a node.
+    pub fn run(&self, node: usize, arguments: &[&str]) -> Output {
+        self.command(node)
+            .args(arguments)
+            .env("SLOTCAST_NODE", &self.running(node).http)
+            .stdin(Stdio::null())
+            .output()
+            .expect("it runs")
+    }
+
+    pub fn says(&self, node: usize, arguments: &[&str]) -> String {
+        let output = self.run(node, arguments);
+        assert!(output.status.success(), "node {node}, {arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).expect("text").trim().to_owned()
+    }
+
+    pub fn status(&self, node: usize) -> serde_json::Value {
+        serde_json::from_str(&self.says(node, &["status", "--json"])).expect("JSON")
+    }
+
+    /// Waits until `node` hears so many others.
+    pub fn wait_for_peers(&self, node: usize, count: usize) {
+        self.wait(&format!("node {node} hears {count} others"), || {
+            let status = self.status(node);
+            let peers = status["network"]["peers"].as_array().expect("peers");
+            peers.iter().filter(|peer| peer["state"] == "up").count() == count
+        });
+    }
+
+    /// Waits until something holds; it may take long on a busy machine.
+    pub fn wait(&self, what: &str, holds: impl Fn() -> bool) {
+        let start = Instant::now();
+        while !holds() {
+            assert!(start.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Of all running nodes together, what one of the network's counters says.
+    #[allow(dead_code, reason = "not every test counts")]
+    pub fn counted(&self, counter: &str) -> u64 {
+        let running = (0..self.nodes.len()).filter(|node| self.nodes[*node].is_some());
+        running
+            .map(|node| {
+                let network = &self.status(node)["network"];
+                network["counters"][counter].as_u64().or(network["refused"][counter].as_u64())
+            })
+            .map(|n| n.expect("such a counter"))
+            .sum()
+    }
+
+    /// Ends a node as a power failure would.
+    pub fn kill(&mut self, node: usize) {
+        self.nodes[node] = None;
+    }
+
+    pub fn signal(&self, node: usize, signal: &str) {
+        let id = self.running(node).process.id().to_string();
+        let sent = Command::new("kill").args([signal, &id]).status().expect("it runs");
+        assert!(sent.success(), "{signal} to {id}");
+    }
+}
+
+/// Content that does not repeat, and is different for every seed.
+pub fn content(length: usize, seed: u32) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(2_654_435_761) | 1;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state.to_le_bytes()[3]
+    };
+    (0..length).map(|_| next()).collect()
+}

@@ -1,0 +1,304 @@
+//! Reads `cluster.toml`.
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, SocketAddrV4};
+use std::ops::Range;
+use std::path::Path;
+
+use serde::Deserialize;
+use slotcast_protocol::{Delivery, MAX_REPLICAS, TargetId};
+use slotcast_units::{Rate, Span};
+use toml::Spanned;
+
+use super::error::{Result, Source};
+use super::map::{ClusterMap, FailureDomain, MapNode};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MapFile {
+    epoch: Spanned<u32>,
+    replicas: Option<Spanned<u8>>,
+    group_size: Option<Spanned<u32>>,
+    failure_domain: Option<Spanned<String>>,
+    delivery: Option<Spanned<String>>,
+    data_rate: Option<Spanned<String>>,
+    trip: Option<Spanned<String>>,
+    mtu: Option<Spanned<u32>>,
+    multicast: Option<Spanned<String>>,
+    node: Spanned<Vec<NodeEntry>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NodeEntry {
+    number: Spanned<u32>,
+    address: Spanned<String>,
+    targets: Spanned<Vec<u32>>,
+}
+
+/// What the headers of IPv6 and UDP take of a packet.
+const HEADERS: u32 = 48;
+
+/// A packet on an Ethernet, one with jumbo frames, and the longest.
+const MTU: u32 = 1500;
+const JUMBO_MTU: u32 = 9000;
+const MOST_MTU: u32 = 65_535;
+
+impl ClusterMap {
+    /// Reads the map in the file at `path`.
+    ///
+    /// # Errors
+    /// If it cannot be read, or says something that cannot be.
+    pub fn read(path: &Path) -> Result<ClusterMap> {
+        let source = Source::open(path)?;
+        let file: MapFile = source.parse()?;
+        Reading(&source).map(&file)
+    }
+}
+
+struct Reading<'a>(&'a Source);
+
+impl Reading<'_> {
+    fn map(&self, file: &MapFile) -> Result<ClusterMap> {
+        let nodes = self.nodes(file)?;
+        let targets = nodes.iter().map(|node| node.targets.len()).sum::<usize>();
+        let all_loopback = nodes.iter().all(|node| node.address.ip().is_loopback());
+        let mtu = file
+            .mtu
+            .as_ref()
+            .map_or(if all_loopback { JUMBO_MTU } else { MTU }, |mtu| *mtu.get_ref());
+        if !(MTU..=MOST_MTU).contains(&mtu) {
+            let message = format!("mtu = {mtu}: a packet has {MTU} to {MOST_MTU} bytes");
+            return self.wrong(
+                file.mtu.as_ref().map(Spanned::span),
+                message,
+                "1500 is that of Ethernet, 9000 of jumbo frames",
+            );
+        }
+        let group_size = file.group_size.as_ref();
+        let map = ClusterMap {
+            epoch: *file.epoch.get_ref(),
+            group_size: group_size
+                .map_or(u32::try_from(targets.min(9)).unwrap_or(9), |n| *n.get_ref()),
+            replicas: file.replicas.as_ref().map_or(3, |replicas| *replicas.get_ref()),
+            failure_domain: self.choice(
+                "failure_domain",
+                file.failure_domain.as_ref(),
+                &[("node", FailureDomain::Node), ("target", FailureDomain::Target)],
+            )?,
+            delivery: self.choice(
+                "delivery",
+                file.delivery.as_ref(),
+                &[("unicast", Delivery::Unicast), ("multicast", Delivery::Multicast)],
+            )?,
+            data_rate: self.quantity(
+                "data_rate",
+                file.data_rate.as_ref(),
+                Rate::from_bps(8_000_000_000),
+            )?,
+            trip: self.quantity("trip", file.trip.as_ref(), Span::from_us(100))?,
+            datagram: (mtu - HEADERS) as usize,
+            multicast: self.multicast(file.multicast.as_ref())?,
+            nodes,
+        };
+        self.check(file, &map)?;
+        Ok(map)
+    }
+
+    fn wrong<T>(&self, span: Option<Range<usize>>, message: String, help: &str) -> Result<T> {
+        Err(self.0.error(span, message, Some(help)))
+    }
+
+    fn choice<T: Copy>(
+        &self,
+        key: &str,
+        value: Option<&Spanned<String>>,
+        all: &[(&str, T)],
+    ) -> Result<T> {
+        let Some(value) = value else { return Ok(all[0].1) };
+        match all.iter().find(|(name, _)| name == value.get_ref()) {
+            Some((_, chosen)) => Ok(*chosen),
+            None => {
+                let names: Vec<_> = all.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+                let message = format!("{key} = \"{}\" is not known", value.get_ref());
+                self.wrong(Some(value.span()), message, &format!("expected {}", names.join(" or ")))
+            }
+        }
+    }
+
+    fn quantity<T>(&self, key: &str, value: Option<&Spanned<String>>, default: T) -> Result<T>
+    where
+        T: std::str::FromStr<Err: std::fmt::Display>,
+    {
+        let Some(value) = value else { return Ok(default) };
+        value.get_ref().parse().map_err(|error| {
+            let message = format!("{key} = \"{}\": {error}", value.get_ref());
+            self.0.error(Some(value.span()), message, None)
+        })
+    }
+
+    fn address<T: std::str::FromStr>(
+        &self,
+        key: &str,
+        value: &Spanned<String>,
+        example: &str,
+    ) -> Result<T> {
+        value.get_ref().parse().map_err(|_| {
+            let message = format!("{key} = \"{}\" is not an address and a port", value.get_ref());
+            self.0.error(Some(value.span()), message, Some(&format!("write it as \"{example}\"")))
+        })
+    }
+
+    fn multicast(&self, value: Option<&Spanned<String>>) -> Result<Option<SocketAddrV4>> {
+        let Some(value) = value else { return Ok(None) };
+        let address: SocketAddrV4 = self.address("multicast", value, "239.77.0.0:7482")?;
+        if !address.ip().is_multicast() || address.port() == 0 {
+            let message = format!("multicast = \"{address}\" is no multicast address with a port");
+            return self.wrong(
+                Some(value.span()),
+                message,
+                "239.0.0.0 to 239.255.255.255 are for private use",
+            );
+        }
+        Ok(Some(address))
+    }
+
+    fn nodes(&self, file: &MapFile) -> Result<Vec<MapNode>> {
+        let mut nodes = Vec::new();
+        let mut seen_numbers = BTreeMap::new();
+        let mut seen_targets = BTreeMap::new();
+        let mut seen_addresses = BTreeMap::new();
+        for entry in file.node.get_ref() {
+            let number = *entry.number.get_ref();
+            if seen_numbers.insert(number, ()).is_some() {
+                let message = format!("number = {number}: two nodes have this number");
+                return self.wrong(
+                    Some(entry.number.span()),
+                    message,
+                    "number every node differently",
+                );
+            }
+            let address: SocketAddr = self.address("address", &entry.address, "10.0.0.1:7481")?;
+            if address.ip().is_unspecified() || address.ip().is_multicast() || address.port() == 0 {
+                let message = format!("address = \"{address}\": nobody can send to it");
+                return self.wrong(
+                    Some(entry.address.span()),
+                    message,
+                    "name the address at which the others reach this node, with a port",
+                );
+            }
+            if let Some(other) = seen_addresses.insert(address, number) {
+                let message = format!("address = \"{address}\" is that of node {other}, too");
+                return self.wrong(
+                    Some(entry.address.span()),
+                    message,
+                    "give every node an address or a port of its own",
+                );
+            }
+            for target in entry.targets.get_ref() {
+                if let Some(other) = seen_targets.insert(*target, number) {
+                    let message = format!("targets: {target} is a target of node {other}, too");
+                    return self.wrong(
+                        Some(entry.targets.span()),
+                        message,
+                        "number every target differently",
+                    );
+                }
+            }
+            if entry.targets.get_ref().is_empty() {
+                let message = format!("targets: node {number} has none");
+                return self.wrong(Some(entry.targets.span()), message, "list at least one target");
+            }
+            let targets = entry.targets.get_ref().iter().copied().map(TargetId).collect();
+            nodes.push(MapNode { number, address, targets });
+        }
+        let gap = (0..).zip(seen_targets.keys()).find(|(expected, target)| expected != *target);
+        if let Some((expected, _)) = gap {
+            let message = format!("targets: no node has target {expected}");
+            return self.wrong(
+                Some(file.node.span()),
+                message,
+                "targets are numbered from 0 without a gap",
+            );
+        }
+        nodes.sort_by_key(|node| node.number);
+        Ok(nodes)
+    }
+
+    fn check(&self, file: &MapFile, map: &ClusterMap) -> Result<()> {
+        let at_replicas = file.replicas.as_ref().map(Spanned::span);
+        let replicas = usize::from(map.replicas);
+        if !(1..=MAX_REPLICAS).contains(&replicas) {
+            let message = format!("replicas = {replicas}");
+            return self.wrong(at_replicas, message, "a chunk has 1 to 8 replicas");
+        }
+        if map.failure_domain == FailureDomain::Node {
+            self.check_domains(file, map)?;
+            if replicas > map.nodes.len() {
+                let message = format!(
+                    "replicas = {replicas}: on different nodes, and there are {}",
+                    map.nodes.len()
+                );
+                return self.wrong(
+                    at_replicas,
+                    message,
+                    "have more nodes, fewer replicas, or failure_domain = \"target\"",
+                );
+            }
+        }
+        let groups = map.groups().map_err(|error| {
+            let span = file.group_size.as_ref().map_or(file.node.span(), Spanned::span);
+            self.0.error(Some(span), format!("group_size = {}: {error}", map.group_size), None)
+        })?;
+        for group in (0..groups.groups()).map(slotcast_protocol::GroupId) {
+            let all = slotcast_protocol::Members::first(groups.members(group).len());
+            if groups.domains_of(group, all) < replicas {
+                let span = file.group_size.as_ref().map_or(file.node.span(), Spanned::span);
+                let message = format!(
+                    "group_size = {}: a group has fewer failure domains than a chunk has replicas",
+                    map.group_size
+                );
+                return self.wrong(
+                    Some(span),
+                    message,
+                    "make groups larger, or have fewer replicas",
+                );
+            }
+            if map.multicast.is_some() && map.multicast_of(group).is_none() {
+                let span = file.multicast.as_ref().map(Spanned::span);
+                let message = format!("multicast: there is no address for group {}", group.0);
+                return self.wrong(span, message, "begin with a lower address");
+            }
+        }
+        if map.delivery == Delivery::Multicast && map.multicast.is_none() {
+            let span = file.delivery.as_ref().map(Spanned::span);
+            return self.wrong(
+                span,
+                "delivery = \"multicast\" needs multicast addresses".into(),
+                "add multicast = \"239.77.0.0:7482\", or choose \"unicast\"",
+            );
+        }
+        Ok(())
+    }
+
+    /// With nodes as failure domains, each has as many targets, and they are numbered node by node.
+    fn check_domains(&self, file: &MapFile, map: &ClusterMap) -> Result<()> {
+        let per_node = map.nodes.first().map_or(0, |node| node.targets.len());
+        let mut next = 0;
+        for node in &map.nodes {
+            let expected: Vec<_> = (next..).map(TargetId).take(per_node).collect();
+            let mut targets = node.targets.clone();
+            targets.sort();
+            if targets != expected {
+                let entries = file.node.get_ref();
+                let entry = entries.iter().find(|entry| *entry.number.get_ref() == node.number);
+                let (first, last) = (next, next as usize + per_node - 1);
+                let message =
+                    format!("targets: node {} should have {first} to {last}", node.number);
+                return self.wrong(entry.map(|entry| entry.targets.span()), message, "number targets node by node, as many on each, or set failure_domain = \"target\"");
+            }
+            next += u32::try_from(per_node).unwrap_or(0);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! Reads `node.toml`, and what it names: the cluster map and the key.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use slotcast_protocol::TargetId;
+use toml::Spanned;
+
+use super::error::{Result, Source};
+use super::map::ClusterMap;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: Option<String>,
+    node: Spanned<u32>,
+    listen: Option<Spanned<String>>,
+    http: Option<Spanned<String>>,
+    cluster: Spanned<PathBuf>,
+    key: Spanned<PathBuf>,
+    target: Spanned<Vec<TargetEntry>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TargetEntry {
+    number: Spanned<u32>,
+    folder: PathBuf,
+}
+
+/// Where a target of a node keeps its chunks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetFolder {
+    /// Its number.
+    pub target: TargetId,
+    /// Its folder.
+    pub folder: PathBuf,
+}
+
+/// What one node of a cluster is told.
+#[derive(Debug, Clone)]
+pub struct NodeFile {
+    /// What it is called.
+    pub name: String,
+    /// Its number.
+    pub node: u32,
+    /// Where it receives datagrams.
+    pub listen: SocketAddr,
+    /// Where it serves HTTP.
+    pub http: SocketAddr,
+    /// The cluster.
+    pub map: ClusterMap,
+    /// What the nodes of the cluster know.
+    pub secret: [u8; 32],
+    /// Its targets.
+    pub targets: Vec<TargetFolder>,
+}
+
+const HTTP: &str = "127.0.0.1:7480";
+
+impl NodeFile {
+    /// Reads the file at `path` and the files that it names; their paths are relative to its folder.
+    ///
+    /// # Errors
+    /// If one of them cannot be read, says something that cannot be, or does not fit the others.
+    pub fn read(path: &Path) -> Result<NodeFile> {
+        let source = Source::open(path)?;
+        let file: File = source.parse()?;
+        let base = path.parent().unwrap_or(Path::new(""));
+        let map = ClusterMap::read(&base.join(file.cluster.get_ref()))?;
+        let number = *file.node.get_ref();
+        let Some(entry) = map.node(number) else {
+            let message = format!("node = {number}: the cluster map has no such node");
+            let help = format!("its nodes are in {}", file.cluster.get_ref().display());
+            return Err(source.error(Some(file.node.span()), message, Some(&help)));
+        };
+        let address = |key: &str, value: &Spanned<String>| {
+            value.get_ref().parse::<SocketAddr>().map_err(|_| {
+                let message =
+                    format!("{key} = \"{}\" is not an address and a port", value.get_ref());
+                source.error(Some(value.span()), message, Some("write it as \"10.0.0.1:7481\""))
+            })
+        };
+        let listen = file.listen.as_ref().map_or(Ok(entry.address), |v| address("listen", v))?;
+        let http = match &file.http {
+            Some(value) => address("http", value)?,
+            None => HTTP.parse().expect("an address"),
+        };
+        let mut left: BTreeSet<TargetId> = entry.targets.iter().copied().collect();
+        let mut targets = Vec::new();
+        for TargetEntry { number: target, folder } in file.target.get_ref() {
+            let id = TargetId(*target.get_ref());
+            if !left.remove(&id) {
+                let message = format!(
+                    "number = {}: it is no target of node {number} in the cluster map, or is listed twice",
+                    id.0
+                );
+                let help = format!(
+                    "see the targets of node {number} in {}",
+                    file.cluster.get_ref().display()
+                );
+                return Err(source.error(Some(target.span()), message, Some(&help)));
+            }
+            targets.push(TargetFolder { target: id, folder: base.join(folder) });
+        }
+        if let Some(missing) = left.first() {
+            let message = format!(
+                "target: the cluster map gives node {number} a target {}, and no folder is named for it",
+                missing.0
+            );
+            let help = format!("add [[target]] with number = {} and its folder", missing.0);
+            return Err(source.error(Some(file.target.span()), message, Some(&help)));
+        }
+        targets.sort_by_key(|target| target.target);
+        let secret = read_key(&source, &base.join(file.key.get_ref()), &file.key)?;
+        let name = file.name.unwrap_or_else(|| format!("node-{number}"));
+        Ok(NodeFile { name, node: number, listen, http, map, secret, targets })
+    }
+}
+
+fn read_key(source: &Source, path: &Path, key: &Spanned<PathBuf>) -> Result<[u8; 32]> {
+    let help = "`slotcast key` prints a new one; all nodes of a cluster have the same";
+    let wrong = |what: String| {
+        let message = format!("key = \"{}\": {what}", key.get_ref().display());
+        source.error(Some(key.span()), message, Some(help))
+    };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| wrong(format!("`{}` cannot be read: {error}", path.display())))?;
+    // What the file holds instead is not shown: it may be a key with a slip.
+    let hash = blake3::Hash::from_hex(text.trim().to_ascii_lowercase())
+        .map_err(|_| wrong(format!("`{}` does not hold 64 hexadecimal digits", path.display())))?;
+    Ok(*hash.as_bytes())
+}

@@ -1,0 +1,223 @@
+//! The other nodes, as the reactor sees them: where the members of a group are, on which clock they speak,
+//! and who is not there.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use slotcast_protocol::{
+    AckOutcome, Bid, BidAnswer, GroupId, GroupMap, InitiatorId, Members, Message, Offer,
+    OfferAnswer, ReplicaAck, RequestId, TargetId,
+};
+use slotcast_store::Content;
+use slotcast_transport::{Address, translate};
+use slotcast_units::{Span, Time};
+
+use crate::network::{Heard, Network, Shared, ToSend};
+use crate::reactor::Local;
+
+/// What the reactor needs to speak with other nodes.
+pub(crate) struct Remote {
+    node: u32,
+    network: Network,
+    /// The nodes of the members of each group, in order of position.
+    nodes: Vec<Vec<u32>>,
+    /// Nodes that are not heard.
+    down: BTreeSet<u32>,
+    /// By how much the clock was ahead of the member at a position that made an offer for a request: what is
+    /// granted goes back by the same.
+    ahead: BTreeMap<(RequestId, u8), i64>,
+}
+
+/// How long an initiator should wait for a node that is not there.
+const AWAY: Span = Span::from_ms(50);
+
+impl Remote {
+    pub(crate) fn new(
+        node: u32,
+        network: Network,
+        groups: &GroupMap,
+        node_of: &BTreeMap<TargetId, u32>,
+    ) -> Remote {
+        let of = |target: &TargetId| node_of.get(target).copied().unwrap_or(node);
+        let nodes = (0..groups.groups())
+            .map(|group| groups.members(GroupId(group)).iter().map(of).collect())
+            .collect();
+        let down = node_of.values().copied().filter(|other| *other != node).collect();
+        Remote { node, network, nodes, down, ahead: BTreeMap::new() }
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        self.network.shared()
+    }
+
+    /// Whether the initiator is that of this node.
+    pub(crate) fn is_here(&self, initiator: InitiatorId) -> bool {
+        initiator.0 == self.node
+    }
+
+    /// Of `members` of `group`, those on this node, and the others by their nodes.
+    fn split(&self, group: GroupId, members: Members) -> (Members, Vec<(u32, Members)>) {
+        let mut here = Members::NONE;
+        let mut away: Vec<(u32, Members)> = Vec::new();
+        let nodes = &self.nodes[group.0 as usize];
+        for position in members.iter() {
+            let node = nodes[usize::from(position)];
+            if node == self.node {
+                here.insert(position);
+            } else if let Some((_, members)) = away.iter_mut().find(|(other, _)| *other == node) {
+                members.insert(position);
+            } else {
+                away.push((node, Members::from_bits(1 << position)));
+            }
+        }
+        (here, away)
+    }
+
+    /// The targets of this node among `members` of `group`. Both come from another node, and may be anything.
+    pub(crate) fn targets_here(
+        &self,
+        group: GroupId,
+        members: Members,
+        groups: &GroupMap,
+    ) -> Vec<TargetId> {
+        let Some(nodes) = self.nodes.get(group.0 as usize) else { return Vec::new() };
+        let is_here = |position: &u8| nodes.get(usize::from(*position)) == Some(&self.node);
+        let targets = groups.members(group);
+        members.iter().filter(is_here).map(|position| targets[usize::from(position)]).collect()
+    }
+
+    /// A message came from another node.
+    pub(crate) fn heard(&mut self, heard: Heard, groups: &GroupMap, local: &mut VecDeque<Local>) {
+        let Heard { to, message, sent_at, received, ahead } = heard;
+        match to {
+            Address::Initiator => {
+                let position = match &message {
+                    Message::Bid(bid) => Some(bid.position),
+                    Message::Offer(offer) => Some(offer.position),
+                    _ => None,
+                };
+                if let Some(position) = position {
+                    self.ahead.insert((message.request(), position), ahead);
+                }
+                local.push_back(Local::ToInitiator(translate::answer(&message, -ahead)));
+            }
+            Address::Group(group, members) => {
+                let message = translate::request(&message, sent_at, received);
+                let targets = self.targets_here(group, members, groups);
+                local.extend(targets.into_iter().map(|target| Local::ToTarget(target, message)));
+            }
+        }
+    }
+
+    /// Says something to the members of a group on other nodes; gives those on this one.
+    pub(crate) fn tell_group(
+        &mut self,
+        now: Time,
+        group: GroupId,
+        to: Members,
+        message: Message,
+        local: &mut VecDeque<Local>,
+    ) -> Members {
+        let (here, mut away) = self.split(group, to);
+        away.retain(|(node, members)| {
+            let is_down = self.down.contains(node);
+            if is_down {
+                members.iter().for_each(|position| answer_for(&message, position, local));
+            }
+            !is_down
+        });
+        if !away.is_empty() {
+            let request = message.request();
+            let ahead = |position| self.ahead.get(&(request, position)).copied().unwrap_or(0);
+            self.network.tell_group(now, group, &away, translate::acceptance(&message, ahead));
+        }
+        here
+    }
+
+    pub(crate) fn tell_initiator(&self, to: InitiatorId, message: Message) {
+        self.network.tell_initiator(to.0, message);
+    }
+
+    /// Sends the chunk of a put to the members on other nodes; gives those on this one.
+    pub(crate) fn send_put(
+        &self,
+        now: Time,
+        request: RequestId,
+        group: GroupId,
+        to: Members,
+        content: &Content,
+        start: Time,
+    ) -> Members {
+        let (here, away) = self.split(group, to);
+        if !away.is_empty() {
+            let (members, content) = (to.without(here), content.clone());
+            let to_send = ToSend { request, group, members, content, start, source: None };
+            self.network.send_put(now, &to_send, &away);
+        }
+        here
+    }
+
+    /// Sends the chunk of a get from `target` to the node that asked for it.
+    pub(crate) fn send_get(
+        &self,
+        target: TargetId,
+        request: RequestId,
+        content: Content,
+        start: Time,
+        groups: &GroupMap,
+    ) {
+        let (group, position) = groups.seat(target);
+        let members = Members::from_bits(1 << position);
+        let to_send = ToSend { request, group, members, content, start, source: Some(target) };
+        self.network.send_get(&to_send);
+    }
+
+    /// The chunk of a put did not reach `members`: their part of the put has failed, and the initiator need
+    /// not wait for them until its time is up.
+    pub(crate) fn not_reached(
+        &self,
+        request: RequestId,
+        members: Members,
+        local: &mut VecDeque<Local>,
+    ) {
+        for position in members.iter() {
+            let ack = ReplicaAck { request, position, outcome: AckOutcome::Damaged };
+            local.push_back(Local::ToInitiator(Message::ReplicaAck(ack)));
+        }
+    }
+
+    pub(crate) fn peer(&mut self, node: u32, is_up: bool) {
+        if is_up {
+            self.down.remove(&node);
+        } else {
+            self.down.insert(node);
+        }
+    }
+
+    /// A request is over.
+    pub(crate) fn forget(&mut self, request: RequestId) {
+        let mut of_request = self.ahead.extract_if((request, 0)..=(request, u8::MAX), |_, _| true);
+        of_request.by_ref().for_each(drop);
+    }
+}
+
+/// What is answered for a member whose node is not there, so that nobody waits for it: that it has no window
+/// now. That is true, and concludes nothing about what it holds.
+fn answer_for(message: &Message, position: u8, local: &mut VecDeque<Local>) {
+    let answer = match message {
+        Message::PutRequest(asked) => Message::Bid(Bid {
+            request: asked.request,
+            round: asked.round,
+            position,
+            answer: BidAnswer::NotNow { retry_after: AWAY },
+        }),
+        Message::GetRequest(asked) => Message::Offer(Offer {
+            request: asked.request,
+            round: asked.round,
+            position,
+            answer: OfferAnswer::NotNow { retry_after: AWAY },
+        }),
+        _ => return,
+    };
+    local.push_back(Local::ToInitiator(answer));
+}

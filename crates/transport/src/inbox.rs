@@ -1,0 +1,194 @@
+//! All chunks that come in pieces to one node.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+
+use slotcast_protocol::{ChunkId, GroupId, Members, RequestId};
+use slotcast_units::Time;
+
+use crate::datagram::{Data, Report};
+use crate::pieces::Pieces;
+use crate::receiving::Receiving;
+
+/// What an inbox may take up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InboxLimits {
+    /// Bytes of one chunk.
+    pub chunk: u32,
+    /// Bytes of all chunks of one sender that are not whole.
+    pub bytes: usize,
+    /// Chunks of one sender that are not whole.
+    pub chunks: usize,
+}
+
+/// Why a piece was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The chunk is longer than chunks may be.
+    TooLong,
+    /// There is no room for another chunk of this sender.
+    Full,
+}
+
+/// A chunk that has come to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrived {
+    /// The node that sent it.
+    pub sender: u32,
+    /// It answers a get; otherwise it is a put.
+    pub is_get: bool,
+    /// For which request.
+    pub request: RequestId,
+    /// The negotiating group.
+    pub group: GroupId,
+    /// The members that it is for; with a get, the one from which it comes.
+    pub members: Members,
+    /// The name that it is said to have.
+    pub name: ChunkId,
+    /// Its bytes; none if it was given up with some missing.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// Ended transfers that are remembered, so that a late piece does not begin them anew.
+const REMEMBERED: usize = 256;
+
+type Transfer = (u32, u32);
+
+#[derive(Debug, Clone)]
+struct Coming {
+    arrived: Arrived,
+    receiving: Receiving,
+}
+
+/// Chunks that are not whole yet, of any number of senders.
+#[derive(Debug, Clone)]
+pub struct Inbox {
+    limits: InboxLimits,
+    coming: BTreeMap<Transfer, Coming>,
+    /// Ended transfers with the number of their pieces; whole or not.
+    ended: VecDeque<(Transfer, u32, bool)>,
+}
+
+impl Inbox {
+    /// Nothing is on its way.
+    pub fn new(limits: InboxLimits) -> Inbox {
+        Inbox { limits, coming: BTreeMap::new(), ended: VecDeque::new() }
+    }
+
+    /// Takes a piece from `sender`; what is to be told goes to `reports` with the node that it is for, and a
+    /// chunk that is whole by it is given.
+    ///
+    /// # Errors
+    /// If the piece is not taken.
+    pub fn piece(
+        &mut self,
+        now: Time,
+        sender: u32,
+        data: &Data<'_>,
+        reports: &mut Vec<(u32, Report)>,
+    ) -> Result<Option<Arrived>, Refusal> {
+        let transfer = (sender, data.transfer);
+        if let Some((_, count, true)) = self.ended.iter().rev().find(|ended| ended.0 == transfer) {
+            if data.is_last {
+                let missing = Pieces::none(*count);
+                reports
+                    .push((sender, Report { transfer: data.transfer, pass: data.pass, missing }));
+            }
+            return Ok(None);
+        }
+        if !self.coming.contains_key(&transfer) {
+            self.has_room(sender, data.length)?;
+            self.coming.insert(transfer, Coming::new(sender, data));
+        }
+        let Some(coming) = self.coming.get_mut(&transfer) else { return Ok(None) };
+        if !coming.is_of(data) {
+            return Ok(None);
+        }
+        if coming.receiving.piece(now, data) {
+            reports.push((sender, coming.receiving.report(data.transfer)));
+        }
+        if !coming.receiving.is_whole() {
+            return Ok(None);
+        }
+        Ok(self.end(transfer))
+    }
+
+    fn has_room(&self, sender: u32, length: u32) -> Result<(), Refusal> {
+        if length > self.limits.chunk {
+            return Err(Refusal::TooLong);
+        }
+        let of_sender = || self.coming.range((sender, 0)..=(sender, u32::MAX)).map(|(_, c)| c);
+        let bytes: usize = of_sender().map(|coming| coming.receiving.length()).sum();
+        let fits = bytes + length as usize <= self.limits.bytes;
+        if fits && of_sender().count() < self.limits.chunks { Ok(()) } else { Err(Refusal::Full) }
+    }
+
+    fn end(&mut self, transfer: Transfer) -> Option<Arrived> {
+        let Coming { mut arrived, receiving } = self.coming.remove(&transfer)?;
+        let count = receiving.report(0).missing.count();
+        let whole = receiving.is_whole();
+        if self.ended.len() == REMEMBERED {
+            self.ended.pop_front();
+        }
+        self.ended.push_back((transfer, count, whole));
+        arrived.bytes = whole.then(|| receiving.into_bytes());
+        Some(arrived)
+    }
+
+    /// When [`Inbox::wake`] has something to do. O(n) in the number of chunks on their way.
+    pub fn due(&self) -> Time {
+        self.coming.values().map(|c| c.receiving.due()).min().unwrap_or(Time::NEVER)
+    }
+
+    /// Reminds senders that have been silent, and gives up on those that stay so.
+    pub fn wake(
+        &mut self,
+        now: Time,
+        reports: &mut Vec<(u32, Report)>,
+        given_up: &mut Vec<Arrived>,
+    ) {
+        let mut over = Vec::new();
+        for (transfer, coming) in &mut self.coming {
+            if coming.receiving.due() > now {
+                continue;
+            }
+            if coming.receiving.wake(now) {
+                reports.push((transfer.0, coming.receiving.report(transfer.1)));
+            } else {
+                over.push(*transfer);
+            }
+        }
+        given_up.extend(over.into_iter().filter_map(|transfer| self.end(transfer)));
+    }
+
+    /// Forgets all of `sender`: it has started anew, and counts its transfers from the beginning.
+    pub fn forget(&mut self, sender: u32) {
+        self.coming.retain(|(of, _), _| *of != sender);
+        self.ended.retain(|((of, _), _, _)| *of != sender);
+    }
+
+    /// Chunks that are not whole yet.
+    pub fn len(&self) -> usize {
+        self.coming.len()
+    }
+
+    /// Whether no chunk is on its way.
+    pub fn is_empty(&self) -> bool {
+        self.coming.is_empty()
+    }
+}
+
+impl Coming {
+    fn new(sender: u32, data: &Data<'_>) -> Coming {
+        let Data { is_get, request, group, members, name, .. } = *data;
+        let arrived = Arrived { sender, is_get, request, group, members, name, bytes: None };
+        Coming { arrived, receiving: Receiving::new(data) }
+    }
+
+    /// Whether `data` speaks of the same chunk for the same purpose.
+    fn is_of(&self, data: &Data<'_>) -> bool {
+        let Arrived { is_get, request, group, members, name, .. } = self.arrived;
+        (data.is_get, data.request, data.group, data.members, data.name)
+            == (is_get, request, group, members, name)
+    }
+}
