@@ -32,5 +32,6 @@ pub use address::{Address, NoAddress};
 pub use clock::Clock;
 pub use disk::{Disk, DiskResult, Report};
 pub use folder::{Folder, FolderError};
+pub use network::measure;
 pub use node::{Node, NodeConfig, StartError};
 pub use reactor::{GetResult, PutResult, TargetStatus};

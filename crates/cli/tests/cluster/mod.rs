@@ -10,26 +10,26 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// What a test says about its cluster.
-pub struct Plan {
-    pub nodes: u32,
-    pub targets_per_node: u32,
+pub(crate) struct Plan {
+    pub(crate) nodes: u32,
+    pub(crate) targets_per_node: u32,
     /// Further lines of `cluster.toml`.
-    pub settings: String,
+    pub(crate) settings: String,
     /// The addresses of the nodes, and the commands that wrap their processes.
-    pub hosts: Vec<Host>,
+    pub(crate) hosts: Vec<Host>,
 }
 
 #[derive(Clone)]
-pub struct Host {
-    pub udp: String,
-    pub http: String,
+pub(crate) struct Host {
+    pub(crate) udp: String,
+    pub(crate) http: String,
     /// Put before every command: to run it in another network namespace.
-    pub wrapper: Vec<String>,
+    pub(crate) wrapper: Vec<String>,
 }
 
-pub struct Cluster {
-    pub folder: PathBuf,
-    pub hosts: Vec<Host>,
+pub(crate) struct Cluster {
+    pub(crate) folder: PathBuf,
+    pub(crate) hosts: Vec<Host>,
     nodes: Vec<Option<Node>>,
 }
 
@@ -46,7 +46,7 @@ impl Drop for Node {
 }
 
 /// Ports of the loopback that were free a moment ago.
-pub fn loopback_hosts(nodes: u32) -> Vec<Host> {
+pub(crate) fn loopback_hosts(nodes: u32) -> Vec<Host> {
     let sockets: Vec<_> =
         (0..nodes).map(|_| UdpSocket::bind("127.0.0.1:0").expect("a free port")).collect();
     let host = |socket: &UdpSocket| Host {
@@ -59,7 +59,7 @@ pub fn loopback_hosts(nodes: u32) -> Vec<Host> {
 
 impl Cluster {
     /// Writes the files of the cluster into `folder`, and starts nothing.
-    pub fn new(folder: &Path, plan: Plan) -> Cluster {
+    pub(crate) fn new(folder: &Path, plan: Plan) -> Cluster {
         let Plan { nodes, targets_per_node, settings, hosts } = plan;
         let mut map = format!("epoch = 1\n{settings}\n");
         for (number, host) in (0..nodes).zip(&hosts) {
@@ -102,7 +102,7 @@ impl Cluster {
         }
     }
 
-    pub fn start(&mut self, node: usize) {
+    pub(crate) fn start(&mut self, node: usize) {
         let mut process = self
             .command(node)
             .args(["serve", "--config"])
@@ -118,7 +118,7 @@ impl Cluster {
         self.nodes[node] = Some(Node { process, http });
     }
 
-    pub fn start_all(&mut self) {
+    pub(crate) fn start_all(&mut self) {
         (0..self.hosts.len()).for_each(|node| self.start(node));
         (0..self.hosts.len()).for_each(|node| self.wait_for_peers(node, self.hosts.len() - 1));
     }
@@ -128,7 +128,7 @@ impl Cluster {
     }
 
     /// Runs a command against a node.
-    pub fn run(&self, node: usize, arguments: &[&str]) -> Output {
+    pub(crate) fn run(&self, node: usize, arguments: &[&str]) -> Output {
         self.command(node)
             .args(arguments)
             .env("SLOTCAST_NODE", &self.running(node).http)
@@ -137,18 +137,18 @@ impl Cluster {
             .expect("it runs")
     }
 
-    pub fn says(&self, node: usize, arguments: &[&str]) -> String {
+    pub(crate) fn says(&self, node: usize, arguments: &[&str]) -> String {
         let output = self.run(node, arguments);
         assert!(output.status.success(), "node {node}, {arguments:?}: {output:?}");
         String::from_utf8(output.stdout).expect("text").trim().to_owned()
     }
 
-    pub fn status(&self, node: usize) -> serde_json::Value {
+    pub(crate) fn status(&self, node: usize) -> serde_json::Value {
         serde_json::from_str(&self.says(node, &["status", "--json"])).expect("JSON")
     }
 
     /// Waits until `node` hears so many others.
-    pub fn wait_for_peers(&self, node: usize, count: usize) {
+    pub(crate) fn wait_for_peers(&self, node: usize, count: usize) {
         self.wait(&format!("node {node} hears {count} others"), || {
             let status = self.status(node);
             let peers = status["network"]["peers"].as_array().expect("peers");
@@ -157,7 +157,7 @@ impl Cluster {
     }
 
     /// Waits until something holds; it may take long on a busy machine.
-    pub fn wait(&self, what: &str, holds: impl Fn() -> bool) {
+    pub(crate) fn wait(&self, what: &str, holds: impl Fn() -> bool) {
         let start = Instant::now();
         while !holds() {
             assert!(start.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
@@ -167,7 +167,7 @@ impl Cluster {
 
     /// Of all running nodes together, what one of the network's counters says.
     #[allow(dead_code, reason = "not every test counts")]
-    pub fn counted(&self, counter: &str) -> u64 {
+    pub(crate) fn counted(&self, counter: &str) -> u64 {
         let running = (0..self.nodes.len()).filter(|node| self.nodes[*node].is_some());
         running
             .map(|node| {
@@ -179,19 +179,73 @@ impl Cluster {
     }
 
     /// Ends a node as a power failure would.
-    pub fn kill(&mut self, node: usize) {
+    pub(crate) fn kill(&mut self, node: usize) {
         self.nodes[node] = None;
     }
 
-    pub fn signal(&self, node: usize, signal: &str) {
+    pub(crate) fn signal(&self, node: usize, signal: &str) {
         let id = self.running(node).process.id().to_string();
         let sent = Command::new("kill").args([signal, &id]).status().expect("it runs");
         assert!(sent.success(), "{signal} to {id}");
     }
 }
 
+/// Puts a file through one node; gives its address, if it was acknowledged.
+pub(crate) fn put(cluster: &Cluster, node: usize, content: &[u8]) -> Option<String> {
+    let name = cluster.folder.join(format!("in-{node}"));
+    fs::write(&name, content).expect("room");
+    let output = cluster.run(node, &["put", &name.display().to_string()]);
+    let address = String::from_utf8(output.stdout).expect("text");
+    if !output.status.success() {
+        eprintln!("a put through node {node}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    output.status.success().then(|| address.trim().to_owned())
+}
+
+pub(crate) fn get(cluster: &Cluster, node: usize, address: &str) -> Vec<u8> {
+    let out = cluster.folder.join(format!("out-{node}"));
+    cluster.says(node, &["get", address, "-o", &out.display().to_string()]);
+    fs::read(out).expect("it is there")
+}
+
+/// Puts through two of four nodes while one of the others is killed and the other is stopped for a while.
+/// Every acknowledged file is there afterwards, at every node; and all but those that were put while two
+/// nodes were away are acknowledged.
+pub(crate) fn survives_a_kill_and_a_pause(cluster: &mut Cluster) {
+    let mut stored: Vec<(String, Vec<u8>)> = Vec::new();
+    let file = |n: usize| content(600_000 + n * 40_000, u32::try_from(n).expect("few"));
+    let store = |cluster: &Cluster, n: usize| {
+        let content = file(n);
+        put(cluster, n % 2, &content).map(|address| (address, content))
+    };
+    stored.extend((0..6).map(|n| store(cluster, n).expect("all nodes are there")));
+    cluster.kill(3);
+    stored.extend((6..12).map(|n| store(cluster, n).expect("three of four are enough")));
+    cluster.signal(2, "-STOP");
+    let while_away = thread::scope(|scope| {
+        let cluster = &*cluster;
+        let puts = [12, 13].map(|n| scope.spawn(move || store(cluster, n)));
+        thread::sleep(Duration::from_millis(1500));
+        cluster.signal(2, "-CONT");
+        puts.map(|put| put.join().expect("it ends"))
+    });
+    stored.extend(while_away.into_iter().flatten());
+    (0..3).for_each(|node| cluster.wait_for_peers(node, 2));
+    stored.extend((14..20).map(|n| store(cluster, n).expect("three of four are there again")));
+    for (address, content) in &stored {
+        for node in 0..3 {
+            assert!(get(cluster, node, address) == *content, "{address} at node {node}");
+        }
+    }
+    cluster.start(3);
+    cluster.wait_for_peers(3, 3);
+    for (address, content) in &stored {
+        assert!(get(cluster, 3, address) == *content, "{address} at node 3, started anew");
+    }
+}
+
 /// Content that does not repeat, and is different for every seed.
-pub fn content(length: usize, seed: u32) -> Vec<u8> {
+pub(crate) fn content(length: usize, seed: u32) -> Vec<u8> {
     let mut state = seed.wrapping_mul(2_654_435_761) | 1;
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

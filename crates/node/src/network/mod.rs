@@ -12,6 +12,7 @@
 
 mod counters;
 mod hasher;
+pub mod measure;
 mod peer;
 mod receiver;
 mod sender;

@@ -1,0 +1,119 @@
+//! A cluster over a network that is slow and loses datagrams: network namespaces on a bridge, with a token
+//! bucket on every link, random loss, and real IP multicast. It takes the rights of the super-user; where
+//! they are missing the test says so and does nothing.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "it has processes, files and sockets"
+)]
+
+mod cluster;
+
+use std::process::Command;
+
+use cluster::{Cluster, Host, Plan, survives_a_kill_and_a_pause};
+
+const NODES: u32 = 4;
+
+/// Namespaces `prefix-0` and so on, joined by a bridge in one of their own; gone when dropped.
+struct Bridge {
+    prefix: String,
+}
+
+fn run(command: &str) -> Result<(), String> {
+    let mut words = command.split(' ');
+    let output = Command::new(words.next().unwrap_or_default())
+        .args(words)
+        .output()
+        .map_err(|error| format!("`{command}`: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() { Ok(()) } else { Err(format!("`{command}`: {}", text.trim())) }
+}
+
+impl Bridge {
+    fn build() -> Result<Bridge, String> {
+        let bridge = Bridge { prefix: format!("slc{}", std::process::id()) };
+        let prefix = &bridge.prefix;
+        run(&format!("ip netns add {prefix}-b"))?;
+        run(&format!("ip -n {prefix}-b link add bridge type bridge mcast_snooping 0"))?;
+        run(&format!("ip -n {prefix}-b link set bridge up"))?;
+        for n in 0..NODES {
+            let space = format!("{prefix}-{n}");
+            run(&format!("ip netns add {space}"))?;
+            run(&format!(
+                "ip -n {space} link add eth0 type veth peer name port{n} netns {prefix}-b"
+            ))?;
+            run(&format!("ip -n {prefix}-b link set port{n} master bridge up"))?;
+            run(&format!("ip -n {space} addr add 10.77.0.{}/24 dev eth0", n + 1))?;
+            run(&format!("ip -n {space} link set eth0 up"))?;
+            run(&format!("ip -n {space} link set lo up"))?;
+            let within = format!("ip netns exec {space}");
+            run(&format!(
+                "{within} tc qdisc add dev eth0 root tbf rate 400mbit burst 128kb latency 50ms"
+            ))?;
+            run(&format!("{within} nft add table inet loss"))?;
+            run(&format!(
+                "{within} nft add chain inet loss in {{ type filter hook input priority 0; }}"
+            ))?;
+            run(&format!(
+                "{within} nft add rule inet loss in udp dport 1024-65535 numgen random mod 1000 < 15 drop"
+            ))?;
+        }
+        Ok(bridge)
+    }
+
+    fn host(&self, n: u32) -> Host {
+        let space = format!("{}-{n}", self.prefix);
+        Host {
+            udp: format!("10.77.0.{}:7481", n + 1),
+            http: "127.0.0.1:7480".into(),
+            wrapper: ["ip", "netns", "exec", &space].map(str::to_owned).to_vec(),
+        }
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        for name in (0..NODES).map(|n| n.to_string()).chain(["b".into()]) {
+            // What was not built cannot be taken down.
+            let _ = run(&format!("ip netns del {}-{name}", self.prefix));
+        }
+    }
+}
+
+fn survives(delivery: &str) {
+    let bridge = match Bridge::build() {
+        Ok(bridge) => bridge,
+        Err(error) => {
+            eprintln!("skipped, this machine allows no network namespaces: {error}");
+            return;
+        }
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = format!(
+        "data_rate = \"300Mbps\"\ngroup_size = 12\ndelivery = \"{delivery}\"\n\
+         multicast = \"239.77.0.0:7482\""
+    );
+    let hosts = (0..NODES).map(|n| bridge.host(n)).collect();
+    let plan = Plan { nodes: NODES, targets_per_node: 3, settings, hosts };
+    let mut cluster = Cluster::new(folder.path(), plan);
+    cluster.start_all();
+    // The probes have found out that the bridge forwards multicast.
+    for node in 0..NODES as usize {
+        cluster.wait(&format!("node {node} reaches the others by multicast"), || {
+            let status = cluster.status(node);
+            let peers = status["network"]["peers"].as_array().expect("peers");
+            peers.iter().all(|peer| peer["multicast_groups"] == 1)
+        });
+    }
+    survives_a_kill_and_a_pause(&mut cluster);
+    assert!(cluster.counted("pieces_repeated") > 0, "pieces were lost, and repeated");
+    drop(cluster);
+    drop(bridge);
+}
+
+#[test]
+fn chunks_by_multicast_survive_loss_a_kill_and_a_pause() {
+    survives("multicast");
+    survives("unicast");
+}
