@@ -73,6 +73,26 @@ struct Parts<'a> {
     segment_size: u64,
     initiator: InitiatorId,
     first_serial: u32,
+    patience: Patience,
+}
+
+/// How long an initiator waits, and how often it asks.
+#[derive(Clone, Copy)]
+struct Patience {
+    answers: Span,
+    acks: Span,
+    rounds: u8,
+}
+
+/// Where nothing is lost and nobody is away.
+const ALONE: Patience =
+    Patience { answers: Span::from_ms(50), acks: Span::from_secs(10), rounds: 32 };
+
+/// In a cluster a member may be silent, and while it is waited for, the windows that the others have bid
+/// pass. So answers are not awaited for long, and more rounds are asked.
+fn patience_in_cluster(trip: Span) -> Patience {
+    let answers = (trip * 20).max(Span::from_ms(3));
+    Patience { answers, acks: Span::from_secs(3), rounds: 255 }
 }
 
 /// A whole cluster in this process: control messages and chunks pass by reference, so the times of the
@@ -103,6 +123,7 @@ impl Node {
             segment_size: config.segment_size,
             initiator: InitiatorId(0),
             first_serial: 0,
+            patience: ALONE,
         };
         Node::run(Clock::start(), parts, |_| Ok(None))
     }
@@ -127,6 +148,7 @@ impl Node {
             // In units of 65 microseconds since 1970, which wrap after three days: no life of this node
             // begins where one before is still remembered.
             first_serial: (clock.began().as_ns() >> 16) as u32,
+            patience: patience_in_cluster(map.trip),
         };
         Node::run(clock, parts, |events| {
             let config = NetworkConfig {
@@ -139,7 +161,9 @@ impl Node {
             };
             let network = Network::start(&config, events);
             let network = network.map_err(|error| StartError::Network(file.listen, error))?;
-            Ok(Some(Remote::new(file.node, network, &groups, &map.node_of_targets())))
+            let patience = patience_in_cluster(map.trip).answers;
+            let nodes = map.node_of_targets();
+            Ok(Some(Remote::new(file.node, network, &groups, &nodes, patience)))
         })
     }
 
@@ -216,8 +240,9 @@ const FIRST_DISK_RATE: Rate = Rate::from_bytes_per_s(400 << 20);
 /// Backlog from which a target asks initiators to wait: a few batches.
 const QUEUE_LIMIT: Size = Size::from_mib(32);
 
-const ANSWER_TIMEOUT: Span = Span::from_ms(50);
-const ACK_TIMEOUT: Span = Span::from_secs(10);
+/// How long after its window an accepted transfer may come, and how long a bid is kept.
+const GRACE: Span = Span::from_secs(10);
+const HOLD: Span = Span::from_ms(200);
 const HORIZON: Span = Span::from_secs(10);
 
 fn open_target(
@@ -244,8 +269,8 @@ fn open_target(
         calendar: CalendarRules {
             offer: OfferRule::FirstFit,
             gap: Span::ZERO,
-            grace: ACK_TIMEOUT,
-            hold: ANSWER_TIMEOUT * 4,
+            grace: GRACE,
+            hold: HOLD,
             horizon: HORIZON,
             capacity: 256,
         },
@@ -269,9 +294,9 @@ fn initiator_config(parts: &Parts<'_>) -> InitiatorConfig {
             choosy: Some(Choosy { first_patience: timing.round_trip() * 3 }),
         },
         get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
-        answer_timeout: ANSWER_TIMEOUT,
-        ack_timeout: ACK_TIMEOUT,
-        max_rounds: 32,
+        answer_timeout: parts.patience.answers,
+        ack_timeout: parts.patience.acks,
+        max_rounds: parts.patience.rounds,
         horizon: HORIZON,
     }
 }

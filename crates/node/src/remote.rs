@@ -23,6 +23,10 @@ pub(crate) struct Remote {
     nodes: Vec<Vec<u32>>,
     /// Nodes that are not heard.
     down: BTreeSet<u32>,
+    /// Nodes that have left a question unanswered, and since when.
+    silent: BTreeMap<u32, Time>,
+    /// How long an answer takes at most; whoever is silent for longer is not waited for.
+    patience: Span,
     /// By how much the clock was ahead of the member at a position that made an offer for a request: what is
     /// granted goes back by the same.
     ahead: BTreeMap<(RequestId, u8), i64>,
@@ -37,13 +41,15 @@ impl Remote {
         network: Network,
         groups: &GroupMap,
         node_of: &BTreeMap<TargetId, u32>,
+        patience: Span,
     ) -> Remote {
         let of = |target: &TargetId| node_of.get(target).copied().unwrap_or(node);
         let nodes = (0..groups.groups())
             .map(|group| groups.members(GroupId(group)).iter().map(of).collect())
             .collect();
         let down = node_of.values().copied().filter(|other| *other != node).collect();
-        Remote { node, network, nodes, down, ahead: BTreeMap::new() }
+        let silent = BTreeMap::new();
+        Remote { node, network, nodes, down, silent, patience, ahead: BTreeMap::new() }
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
@@ -88,7 +94,8 @@ impl Remote {
 
     /// A message came from another node.
     pub(crate) fn heard(&mut self, heard: Heard, groups: &GroupMap, local: &mut VecDeque<Local>) {
-        let Heard { to, message, sent_at, received, ahead } = heard;
+        let Heard { from, to, message, sent_at, received, ahead } = heard;
+        self.silent.remove(&from);
         match to {
             Address::Initiator => {
                 let position = match &message {
@@ -119,23 +126,34 @@ impl Remote {
         local: &mut VecDeque<Local>,
     ) -> Members {
         let (here, mut away) = self.split(group, to);
+        let is_question = matches!(message, Message::PutRequest(_) | Message::GetRequest(_));
         away.retain(|(node, members)| {
             let is_down = self.down.contains(node);
-            if is_down {
+            let is_late = |since: &Time| now.saturating_since(*since) > self.patience;
+            if is_down || self.silent.get(node).is_some_and(is_late) {
                 members.iter().for_each(|position| answer_for(&message, position, local));
+            }
+            if is_question && !is_down {
+                // It is asked all the same, and as soon as it answers it is waited for again.
+                self.silent.entry(*node).or_insert(now);
             }
             !is_down
         });
         if !away.is_empty() {
             let request = message.request();
             let ahead = |position| self.ahead.get(&(request, position)).copied().unwrap_or(0);
-            self.network.tell_group(now, group, &away, translate::acceptance(&message, ahead));
+            let message = translate::acceptance(&message, ahead);
+            for _ in 0..times(&message) {
+                self.network.tell_group(now, group, &away, message);
+            }
         }
         here
     }
 
     pub(crate) fn tell_initiator(&self, to: InitiatorId, message: Message) {
-        self.network.tell_initiator(to.0, message);
+        for _ in 0..times(&message) {
+            self.network.tell_initiator(to.0, message);
+        }
     }
 
     /// Sends the chunk of a put to the members on other nodes; gives those on this one.
@@ -198,6 +216,19 @@ impl Remote {
     pub(crate) fn forget(&mut self, request: RequestId) {
         let mut of_request = self.ahead.extract_if((request, 0)..=(request, u8::MAX), |_, _| true);
         of_request.by_ref().for_each(drop);
+    }
+}
+
+/// How often a message is sent. A question that is lost is asked again soon; what is not answered would be
+/// missed for seconds, and hearing it twice changes nothing.
+fn times(message: &Message) -> u32 {
+    match message {
+        Message::PutRequest(_) | Message::GetRequest(_) | Message::Bid(_) | Message::Offer(_) => 1,
+        Message::PutAccept(_)
+        | Message::GetAccept(_)
+        | Message::ReplicaAck(_)
+        | Message::Undelivered(_)
+        | Message::LateReject(_) => 2,
     }
 }
 

@@ -67,6 +67,7 @@ pub(crate) enum NetworkEvent {
 /// A message, as it was said: on the sender's clock.
 #[derive(Debug)]
 pub(crate) struct Heard {
+    pub(crate) from: u32,
     pub(crate) to: Address,
     pub(crate) message: Message,
     pub(crate) sent_at: Time,

@@ -186,8 +186,8 @@ impl Receiver {
                 let Some(ahead) = ahead.filter(|_| initiator == expected) else {
                     return count(&refused.malformed, 1);
                 };
-                let sent_at = header.sent_at;
-                let heard = Heard { to, message, sent_at, received: now, ahead };
+                let (from, sent_at) = (peer.number, header.sent_at);
+                let heard = Heard { from, to, message, sent_at, received: now, ahead };
                 let _ = self.events.send(Event::Network(NetworkEvent::Heard(heard)));
             }
             Body::Data(data) => self.data(now, peer, &data),
