@@ -6,12 +6,14 @@
 //! cargo +nightly fuzz run decode fuzz/corpus/decode fuzz/seeds/decode -- -max_total_time=60
 //! ```
 //!
-//! and the same for `conversation`. What is found goes to the corpus; the seeds, a message of each
+//! and the same for `conversation` and `datagram` (with `-malloc_limit_mb=64`). What is found goes to the corpus; the seeds, a message of each
 //! kind and conversations that get somewhere, stay as they are.
 
 #[path = "../../crates/protocol/tests/wire/machines.rs"]
 #[expect(dead_code, reason = "the tests look at the progress, too")]
 mod machines;
+
+pub mod datagrams;
 
 use slotcast_protocol::wire::{self, HEADER_LEN};
 use slotcast_protocol::{Delivery, Message};
