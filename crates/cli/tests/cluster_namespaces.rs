@@ -7,11 +7,13 @@
     reason = "it has processes, files and sockets"
 )]
 
+#[allow(dead_code, reason = "each test file uses its own part")]
 mod cluster;
 
+use std::path::Path;
 use std::process::Command;
 
-use cluster::{Cluster, Host, Plan, survives_a_kill_and_a_pause};
+use cluster::{Cluster, Host, Plan, content, get, put, survives_a_kill_and_a_pause};
 
 const NODES: u32 = 4;
 
@@ -31,8 +33,8 @@ fn run(command: &str) -> Result<(), String> {
 }
 
 impl Bridge {
-    fn build() -> Result<Bridge, String> {
-        let bridge = Bridge { prefix: format!("slc{}", std::process::id()) };
+    fn build(name: &str) -> Result<Bridge, String> {
+        let bridge = Bridge { prefix: format!("slc{}{name}", std::process::id()) };
         let prefix = &bridge.prefix;
         run(&format!("ip netns add {prefix}-b"))?;
         run(&format!("ip -n {prefix}-b link add bridge type bridge mcast_snooping 0"))?;
@@ -81,39 +83,78 @@ impl Drop for Bridge {
     }
 }
 
-fn survives(delivery: &str) {
-    let bridge = match Bridge::build() {
+/// A bridge and a cluster of twelve targets on it; none where the machine allows no namespaces.
+fn cluster(name: &str, delivery: &str, folder: &Path) -> Option<(Bridge, Cluster)> {
+    let bridge = match Bridge::build(name) {
         Ok(bridge) => bridge,
         Err(error) => {
             eprintln!("skipped, this machine allows no network namespaces: {error}");
-            return;
+            return None;
         }
     };
-    let folder = tempfile::tempdir().expect("a folder");
     let settings = format!(
         "data_rate = \"300Mbps\"\ngroup_size = 12\ndelivery = \"{delivery}\"\n\
          multicast = \"239.77.0.0:7482\""
     );
     let hosts = (0..NODES).map(|n| bridge.host(n)).collect();
     let plan = Plan { nodes: NODES, targets_per_node: 3, settings, hosts };
-    let mut cluster = Cluster::new(folder.path(), plan);
+    Some((bridge, Cluster::new(folder, plan)))
+}
+
+/// The nodes that `node` reaches by multicast.
+fn reached(cluster: &Cluster, node: usize) -> Vec<u64> {
+    let status = cluster.status(node);
+    let peers = status["network"]["peers"].as_array().expect("peers");
+    let reached = peers.iter().filter(|peer| peer["multicast_groups"] == 1);
+    reached.map(|peer| peer["node"].as_u64().expect("a number")).collect()
+}
+
+fn survives(delivery: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some((_bridge, mut cluster)) = cluster(delivery, delivery, folder.path()) else { return };
     cluster.start_all();
     // The probes have found out that the bridge forwards multicast.
     for node in 0..NODES as usize {
         cluster.wait(&format!("node {node} reaches the others by multicast"), || {
-            let status = cluster.status(node);
-            let peers = status["network"]["peers"].as_array().expect("peers");
-            peers.iter().all(|peer| peer["multicast_groups"] == 1)
+            reached(&cluster, node).len() == 3
         });
     }
     survives_a_kill_and_a_pause(&mut cluster);
     assert!(cluster.counted("pieces_repeated") > 0, "pieces were lost, and repeated");
-    drop(cluster);
-    drop(bridge);
 }
 
 #[test]
 fn chunks_by_multicast_survive_loss_a_kill_and_a_pause() {
     survives("multicast");
+}
+
+#[test]
+fn chunks_by_unicast_survive_loss_a_kill_and_a_pause() {
     survives("unicast");
+}
+
+#[test]
+fn a_node_that_hears_no_multicast_is_sent_everything_by_itself() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some((bridge, mut cluster)) = cluster("deaf", "multicast", folder.path()) else { return };
+    let within = format!("ip netns exec {}-1", bridge.prefix);
+    let rule = "nft insert rule inet loss in ip daddr 224.0.0.0/4 drop";
+    run(&format!("{within} {rule}")).expect("as the other rules");
+    cluster.start_all();
+    for node in [0, 2, 3] {
+        let others: Vec<u64> = [0, 2, 3].into_iter().filter(|other| *other != node).collect();
+        cluster.wait(&format!("node {node} reaches {others:?} by multicast"), || {
+            reached(&cluster, node as usize) == others
+        });
+    }
+    for n in 0..4 {
+        let content = content(1_500_000, n);
+        let address = put(&cluster, n as usize, &content).expect("it is stored");
+        for node in 0..4 {
+            assert!(get(&cluster, node, &address) == content, "{address} at node {node}");
+        }
+    }
+    let chunks = cluster.status(1)["network"]["counters"]["chunks_received"].as_u64();
+    assert!(chunks > Some(0), "it took its part: {chunks:?}");
+    assert_eq!(reached(&cluster, 0), [2, 3]);
 }

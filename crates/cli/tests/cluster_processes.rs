@@ -5,6 +5,7 @@
     reason = "it has processes, files and sockets"
 )]
 
+#[allow(dead_code, reason = "each test file uses its own part")]
 mod cluster;
 
 use std::fs;
@@ -37,6 +38,8 @@ fn what_one_node_puts_every_node_gets() {
     for reason in ["foreign", "seal", "epoch", "address", "replayed", "malformed", "full"] {
         assert_eq!(cluster.counted(reason), 0, "{reason}");
     }
+    let status = cluster.says(1, &["status"]);
+    assert!(status.contains("this is node 1 in epoch 1"), "{status}");
     // What is not there is said not to be there by all.
     let absent = format!("chunk-{}", "0".repeat(64));
     let output = cluster.run(0, &["get", &absent]);

@@ -21,7 +21,11 @@ impl Clock {
     /// A clock that begins with the nanoseconds since 1970, so that no two lives of a node have a time in
     /// common as long as nobody sets the date back.
     pub fn start_at_date() -> Clock {
-        let base = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Clock::start_at(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
+    }
+
+    /// A clock that shows `base` now.
+    pub(crate) fn start_at(base: Duration) -> Clock {
         Clock { start: Instant::now(), base }
     }
 

@@ -133,8 +133,11 @@ impl Node {
     /// # Errors
     /// If a folder cannot be used at all, or the address is not to be had.
     pub fn join(file: &NodeFile, segment_size: u64) -> Result<Node, StartError> {
+        Node::join_with(Clock::start_at_date(), file, segment_size)
+    }
+
+    fn join_with(clock: Clock, file: &NodeFile, segment_size: u64) -> Result<Node, StartError> {
         let map = &file.map;
-        let clock = Clock::start_at_date();
         let folders = file.targets.iter().map(|target| (target.target, target.folder.as_path()));
         let groups = map.groups()?;
         let parts = Parts {
@@ -300,3 +303,6 @@ fn initiator_config(parts: &Parts<'_>) -> InitiatorConfig {
         horizon: HORIZON,
     }
 }
+
+#[cfg(test)]
+mod tests;

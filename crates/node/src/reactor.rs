@@ -38,7 +38,8 @@ pub(crate) enum Event {
     Holders(ChunkId, oneshot::Sender<Vec<TargetId>>),
     Status(oneshot::Sender<Vec<TargetStatus>>),
     Disk(TargetId, OpId, DiskResult),
-    Network(NetworkEvent),
+    /// Boxed, so that it does not make the others larger.
+    Network(Box<NetworkEvent>),
     Stop,
 }
 
@@ -180,7 +181,7 @@ impl Reactor {
                     self.heed(target);
                 }
             }
-            Event::Network(event) => self.network(now, event),
+            Event::Network(event) => self.network(now, *event),
             Event::Stop => return false,
         }
         self.settle(now);
@@ -190,7 +191,7 @@ impl Reactor {
     fn network(&mut self, now: Time, event: NetworkEvent) {
         let Some(remote) = &mut self.remote else { return };
         match event {
-            NetworkEvent::Heard(heard) => remote.heard(heard, &self.groups, &mut self.local),
+            NetworkEvent::Heard(heard) => remote.heard(&heard, &self.groups, &mut self.local),
             NetworkEvent::Peer(node, is_up) => remote.peer(node, is_up),
             NetworkEvent::NotReached(request, members) => {
                 remote.not_reached(request, members, &mut self.local);

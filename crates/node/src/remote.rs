@@ -93,8 +93,8 @@ impl Remote {
     }
 
     /// A message came from another node.
-    pub(crate) fn heard(&mut self, heard: Heard, groups: &GroupMap, local: &mut VecDeque<Local>) {
-        let Heard { from, to, message, sent_at, received, ahead } = heard;
+    pub(crate) fn heard(&mut self, heard: &Heard, groups: &GroupMap, local: &mut VecDeque<Local>) {
+        let Heard { from, to, message, sent_at, received, ahead } = *heard;
         self.silent.remove(&from);
         match to {
             Address::Initiator => {

@@ -65,8 +65,25 @@ struct Coming {
 pub struct Inbox {
     limits: InboxLimits,
     coming: BTreeMap<Transfer, Coming>,
-    /// Ended transfers with the number of their pieces; whole or not.
-    ended: VecDeque<(Transfer, u32, bool)>,
+    ended: VecDeque<Ended>,
+}
+
+/// A transfer that is over.
+#[derive(Debug, Clone)]
+struct Ended {
+    transfer: Transfer,
+    /// How many pieces it had.
+    count: u32,
+    is_whole: bool,
+}
+
+impl Ended {
+    /// What to say to a piece that comes late: nothing, but to a sender who asks what became of it.
+    fn answer(&self, data: &Data<'_>) -> Option<Report> {
+        let missing = Pieces::none(self.count);
+        let report = Report { transfer: data.transfer, pass: data.pass, missing };
+        (data.is_last && self.is_whole).then_some(report)
+    }
 }
 
 impl Inbox {
@@ -88,15 +105,11 @@ impl Inbox {
         reports: &mut Vec<(u32, Report)>,
     ) -> Result<Option<Arrived>, Refusal> {
         let transfer = (sender, data.transfer);
-        if let Some((_, count, true)) = self.ended.iter().rev().find(|ended| ended.0 == transfer) {
-            if data.is_last {
-                let missing = Pieces::none(*count);
-                reports
-                    .push((sender, Report { transfer: data.transfer, pass: data.pass, missing }));
-            }
-            return Ok(None);
-        }
         if !self.coming.contains_key(&transfer) {
+            if let Some(ended) = self.ended.iter().rev().find(|ended| ended.transfer == transfer) {
+                reports.extend(ended.answer(data).map(|report| (sender, report)));
+                return Ok(None);
+            }
             self.has_room(sender, data.length)?;
             self.coming.insert(transfer, Coming::new(sender, data));
         }
@@ -125,13 +138,12 @@ impl Inbox {
 
     fn end(&mut self, transfer: Transfer) -> Option<Arrived> {
         let Coming { mut arrived, receiving } = self.coming.remove(&transfer)?;
-        let count = receiving.report(0).missing.count();
-        let whole = receiving.is_whole();
         if self.ended.len() == REMEMBERED {
             self.ended.pop_front();
         }
-        self.ended.push_back((transfer, count, whole));
-        arrived.bytes = whole.then(|| receiving.into_bytes());
+        let (count, is_whole) = (receiving.count(), receiving.is_whole());
+        self.ended.push_back(Ended { transfer, count, is_whole });
+        arrived.bytes = is_whole.then(|| receiving.into_bytes());
         Some(arrived)
     }
 
@@ -164,7 +176,7 @@ impl Inbox {
     /// Forgets all of `sender`: it has started anew, and counts its transfers from the beginning.
     pub fn forget(&mut self, sender: u32) {
         self.coming.retain(|(of, _), _| *of != sender);
-        self.ended.retain(|((of, _), _, _)| *of != sender);
+        self.ended.retain(|ended| ended.transfer.0 != sender);
     }
 
     /// Chunks that are not whole yet.

@@ -91,6 +91,11 @@ impl Receiving {
         self.bytes
     }
 
+    /// How many pieces the chunk has.
+    pub fn count(&self) -> u32 {
+        self.have.count()
+    }
+
     /// How long the chunk is.
     pub fn length(&self) -> usize {
         self.bytes.len()

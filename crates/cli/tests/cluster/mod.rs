@@ -166,7 +166,6 @@ impl Cluster {
     }
 
     /// Of all running nodes together, what one of the network's counters says.
-    #[allow(dead_code, reason = "not every test counts")]
     pub(crate) fn counted(&self, counter: &str) -> u64 {
         let running = (0..self.nodes.len()).filter(|node| self.nodes[*node].is_some());
         running

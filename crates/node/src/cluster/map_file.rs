@@ -270,6 +270,19 @@ impl Reading<'_> {
                 return self.wrong(span, message, "begin with a lower address");
             }
         }
+        let other_family = map.nodes.iter().find(|node| node.address.is_ipv6());
+        if let (Some(multicast), Some(node)) = (&file.multicast, other_family) {
+            let message = format!(
+                "multicast = \"{}\": node {} has an address of IPv6",
+                multicast.get_ref(),
+                node.number
+            );
+            return self.wrong(
+                Some(multicast.span()),
+                message,
+                "give all nodes addresses of IPv4, or leave multicast out",
+            );
+        }
         if map.delivery == Delivery::Multicast && map.multicast.is_none() {
             let span = file.delivery.as_ref().map(Spanned::span);
             return self.wrong(

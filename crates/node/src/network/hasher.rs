@@ -11,7 +11,7 @@ pub(super) fn run(arrived: &Receiver<Arrived>, events: &Sender<Event>) {
     for Arrived { is_get, request, group, members, name, bytes, .. } in arrived {
         let content = bytes.and_then(|bytes| Content::checked(name, bytes.into()));
         let received = Received { is_get, request, group, members, content, name };
-        if events.send(Event::Network(NetworkEvent::Arrived(received))).is_err() {
+        if events.send(Event::Network(Box::new(NetworkEvent::Arrived(received)))).is_err() {
             return;
         }
     }

@@ -71,7 +71,8 @@ pub fn loopback(
     let (sender, sender_events) = start(0)?;
     let (_receiver, receiver_events) = start(1)?;
     let up = sender_events.recv_timeout(Duration::from_secs(10));
-    if !matches!(up, Ok(Event::Network(NetworkEvent::Peer(1, true)))) {
+    let is_up = |event: &Event| matches!(event, Event::Network(event) if matches!(**event, NetworkEvent::Peer(1, true)));
+    if !up.is_ok_and(|event| is_up(&event)) {
         return Err(io::Error::other("the nodes do not hear each other"));
     }
     let begun = Instant::now();
@@ -93,12 +94,14 @@ pub fn loopback(
             break;
         }
         match receiver_events.recv_timeout(Duration::from_secs(10)) {
-            Ok(Event::Network(NetworkEvent::Arrived(received))) => {
-                match received.content.is_some() {
-                    true => result.arrived += 1,
-                    false => result.failed += 1,
+            Ok(Event::Network(event)) => {
+                if let NetworkEvent::Arrived(received) = *event {
+                    match received.content.is_some() {
+                        true => result.arrived += 1,
+                        false => result.failed += 1,
+                    }
+                    ended += 1;
                 }
-                ended += 1;
             }
             Ok(_) => {}
             Err(_) => {

@@ -109,7 +109,7 @@ pub(crate) struct Network {
 impl Network {
     pub(crate) fn start(config: &NetworkConfig<'_>, events: &Sender<Event>) -> io::Result<Network> {
         let shared = Arc::new(Shared::new(config, Key::new(config.secret))?);
-        let multicast = receiver::multicast_sockets(config, &shared)?;
+        let multicast = receiver::multicast_sockets(config, &shared);
         let (to_sender, for_sender) = unbounded();
         let (to_hasher, for_hasher) = unbounded();
         let mut threads = Vec::new();

@@ -1,6 +1,5 @@
 //! Hears datagrams, and decides which of them are believed.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,20 +22,19 @@ use crate::reactor::Event;
 /// How long the thread may not notice that it should end.
 const NAP: Span = Span::from_ms(100);
 
-/// A socket for the multicast of each group that has members here; none without a multicast address in the
-/// map.
+/// A socket for the multicast of each group that has members here; none where the map has no multicast
+/// address, or the system none to give: then nobody is told that this node hears, and all is sent to it by
+/// itself.
 pub(super) fn multicast_sockets(
     config: &NetworkConfig<'_>,
     shared: &Shared,
-) -> io::Result<Vec<(GroupId, Socket)>> {
-    let SocketAddr::V4(own) = config.listen else { return Ok(Vec::new()) };
-    let mut sockets = Vec::new();
-    for &group in shared.members_here.keys() {
-        if let Some(address) = config.map.multicast_of(group) {
-            sockets.push((group, Socket::join(address, *own.ip())?));
-        }
-    }
-    Ok(sockets)
+) -> Vec<(GroupId, Socket)> {
+    let SocketAddr::V4(own) = config.listen else { return Vec::new() };
+    let join = |group: &GroupId| {
+        let socket = Socket::join(config.map.multicast_of(*group)?, *own.ip()).ok()?;
+        Some((*group, socket))
+    };
+    shared.members_here.keys().filter_map(join).collect()
 }
 
 /// The receiving thread.
@@ -174,7 +172,7 @@ impl Receiver {
                 }
             }
             Body::Probe(group) if via == Some(group) => {
-                shared.reach().probe(now, peer.number, group)
+                shared.reach().probe(now, peer.number, group);
             }
             Body::Probe(_) => count(&refused.malformed, 1),
             Body::Control(to, message) => {
@@ -188,7 +186,7 @@ impl Receiver {
                 };
                 let (from, sent_at) = (peer.number, header.sent_at);
                 let heard = Heard { from, to, message, sent_at, received: now, ahead };
-                let _ = self.events.send(Event::Network(NetworkEvent::Heard(heard)));
+                let _ = self.events.send(Event::Network(Box::new(NetworkEvent::Heard(heard))));
             }
             Body::Data(data) => self.data(now, peer, &data),
             Body::Report(report) => drop(self.sender.send(ToSender::Report(peer.number, report))),

@@ -184,7 +184,7 @@ impl Chunks {
             if outgoing.source.is_none() {
                 let missed = outgoing.not_reached();
                 let event = NetworkEvent::NotReached(outgoing.request, missed);
-                let _ = self.events.send(Event::Network(event));
+                let _ = self.events.send(Event::Network(Box::new(event)));
             }
         }
     }
@@ -192,7 +192,7 @@ impl Chunks {
     fn tell_sent(&self, outgoing: &Outgoing) {
         if let (Some(target), false) = (outgoing.source, outgoing.is_told) {
             let event = NetworkEvent::Sent(target, outgoing.request);
-            let _ = self.events.send(Event::Network(event));
+            let _ = self.events.send(Event::Network(Box::new(event)));
         }
     }
 
@@ -251,7 +251,7 @@ impl Chunks {
                 all_known &= is_up;
                 if was_up != is_up {
                     let event = NetworkEvent::Peer(peer.number, is_up);
-                    let _ = self.events.send(Event::Network(event));
+                    let _ = self.events.send(Event::Network(Box::new(event)));
                 }
                 let heard = shared.reach().heard_of(now, peer.number).collect();
                 shared.send_to(peer.number, Body::Clock { wants_answer: true, heard });
