@@ -191,7 +191,10 @@ impl Reactor {
     fn network(&mut self, now: Time, event: NetworkEvent) {
         let Some(remote) = &mut self.remote else { return };
         match event {
-            NetworkEvent::Heard(heard) => remote.heard(&heard, &self.groups, &mut self.local),
+            NetworkEvent::Heard(heard) => {
+                let is_running = self.running.contains_key(&heard.message.request());
+                remote.heard(&heard, is_running, &self.groups, &mut self.local);
+            }
             NetworkEvent::Peer(node, is_up) => remote.peer(node, is_up),
             NetworkEvent::NotReached(request, members) => {
                 remote.not_reached(request, members, &mut self.local);

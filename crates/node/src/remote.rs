@@ -92,8 +92,14 @@ impl Remote {
         members.iter().filter(is_here).map(|position| targets[usize::from(position)]).collect()
     }
 
-    /// A message came from another node.
-    pub(crate) fn heard(&mut self, heard: &Heard, groups: &GroupMap, local: &mut VecDeque<Local>) {
+    /// A message came from another node; `is_running` if this node has a request of its number under way.
+    pub(crate) fn heard(
+        &mut self,
+        heard: &Heard,
+        is_running: bool,
+        groups: &GroupMap,
+        local: &mut VecDeque<Local>,
+    ) {
         let Heard { from, to, message, sent_at, received, ahead } = *heard;
         self.silent.remove(&from);
         match to {
@@ -103,7 +109,7 @@ impl Remote {
                     Message::Offer(offer) => Some(offer.position),
                     _ => None,
                 };
-                if let Some(position) = position {
+                if let Some(position) = position.filter(|_| is_running) {
                     self.ahead.insert((message.request(), position), ahead);
                 }
                 local.push_back(Local::ToInitiator(translate::answer(&message, -ahead)));

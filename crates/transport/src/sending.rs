@@ -70,6 +70,9 @@ pub struct Sending {
     polls: u8,
 }
 
+/// How often the rate is halved.
+const MOST_HALVINGS: u8 = 4;
+
 /// How far a sender that is late may catch up at full speed.
 const CATCH_UP: Span = Span::from_us(500);
 
@@ -127,7 +130,10 @@ impl Sending {
             from = piece + 1;
         }
         self.at = from;
-        let sent = self.piece_time * pieces.len() as u64;
+        // Whoever has lost some has perhaps been sent too much: what is repeated leaves at half the rate each
+        // time.
+        let piece_time = self.piece_time * (1u64 << self.pass.min(MOST_HALVINGS));
+        let sent = piece_time * pieces.len() as u64;
         let earliest = now.saturating_sub(CATCH_UP);
         self.due = self.due.max(earliest) + sent;
         let ends_pass = self.to_send.next(self.at).is_none();

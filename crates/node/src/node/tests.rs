@@ -2,7 +2,10 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use bytes::Bytes;
+use slotcast_protocol::{GetRequest, Members, Message, OfferAnswer, RequestId};
 use slotcast_store::Content;
+use slotcast_transport::{Address, Body, Datagram, Header, Key};
+use slotcast_units::Time;
 
 use super::*;
 use crate::cluster::{ClusterMap, FailureDomain, MapNode, TargetFolder};
@@ -70,4 +73,143 @@ fn clocks_that_are_hours_apart_make_no_difference() {
         let given_up = counters.iter().find(|(name, _)| *name == "chunks_given_up");
         assert_eq!(given_up, Some(&("chunks_given_up", 0)));
     }
+}
+
+/// Plays a node of the cluster, well or badly.
+struct Peer {
+    socket: UdpSocket,
+    to: SocketAddr,
+    key: Key,
+    sequence: u64,
+}
+
+impl Peer {
+    fn new(socket: UdpSocket, to: SocketAddr) -> Peer {
+        socket.set_read_timeout(Some(Duration::from_secs(20))).expect("a socket");
+        Peer { socket, to, key: Key::new(&[9; 32]), sequence: 0 }
+    }
+
+    fn header(&mut self, sent_at: u64, echo: Option<Time>) -> Header {
+        self.sequence += 1;
+        Header {
+            epoch: 3,
+            sender: 1,
+            incarnation: 77,
+            sequence: self.sequence,
+            sent_at: Time::from_ns(sent_at),
+            echo: echo.map(|echo| (echo, Span::ZERO)),
+        }
+    }
+
+    /// Sends a datagram; gives its bytes.
+    fn say(&self, header: Header, body: Body<'_>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        Datagram { header, body }.encode(&self.key, &mut bytes);
+        self.send(&bytes);
+        bytes
+    }
+
+    fn send(&self, bytes: &[u8]) {
+        self.socket.send_to(bytes, self.to).expect("the loopback");
+    }
+
+    /// Waits for a datagram of which `wanted` gives something; others are let pass.
+    fn hear<T>(&self, mut wanted: impl FnMut(&Datagram<'_>, usize) -> Option<T>) -> T {
+        let mut buffer = [0; 1 << 16];
+        loop {
+            let length = self.socket.recv(&mut buffer).expect("it comes");
+            let datagram = Datagram::decode(&self.key, &buffer[..length]).expect("it is sealed");
+            if let Some(found) = wanted(&datagram, length) {
+                return found;
+            }
+        }
+    }
+}
+
+fn clock() -> Body<'static> {
+    Body::Clock { wants_answer: true, heard: Vec::new() }
+}
+
+fn get_request(initiator: u32) -> Body<'static> {
+    let request = RequestId { initiator: InitiatorId(initiator), serial: 5 };
+    let asked = GetRequest {
+        request,
+        round: 0,
+        group: slotcast_protocol::GroupId(0),
+        skip: Members::NONE,
+        chunk: ChunkId([4; 32]),
+        not_before: Time::ZERO,
+    };
+    let to = Address::Group(asked.group, Members::first(3));
+    Body::Control(to, Message::GetRequest(asked))
+}
+
+/// Waits until `reason` has been counted `times` times.
+fn refused(node: &Node, reason: &str, times: u64) {
+    let refused = &node.network().expect("a network").counters().refused;
+    let count = || refused.all().iter().find(|(name, _)| *name == reason).expect("a reason").1;
+    while count() < times {
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(count(), times, "{reason}");
+}
+
+#[test]
+fn only_a_proven_node_of_the_map_is_answered_and_only_once() {
+    let base = tempfile::tempdir().expect("a folder");
+    let files = files(base.path());
+    let [own, peer] = [files[0].listen, files[1].listen];
+    let mapped = UdpSocket::bind(peer).expect("it was free");
+    let node = Node::join(&files[0], 4 << 20).expect("it starts");
+
+    // A stranger has the key, and not the address. It is told nothing.
+    let mut stranger = Peer::new(UdpSocket::bind("127.0.0.1:0").expect("a port"), own);
+    let header = stranger.header(10, None);
+    stranger.say(header, clock());
+    refused(&node, "address", 1);
+    stranger.socket.set_nonblocking(true).expect("a socket");
+    let silence = stranger.socket.recv(&mut [0; 1 << 16]).expect_err("nothing comes");
+    assert_eq!(silence.kind(), io::ErrorKind::WouldBlock);
+
+    // The address is right, but whatever is said may have been recorded: a question about the clock is
+    // answered with no more than it has itself, others are not.
+    let mut peer = Peer::new(mapped, own);
+    let header = peer.header(20, None);
+    peer.say(header, get_request(1));
+    refused(&node, "unproven", 1);
+    let header = peer.header(30, None);
+    let question = peer.say(header, clock()).len();
+    let stamp = peer.hear(|answer, length| {
+        let is_answer = answer.header.echo.is_some_and(|(echo, _)| echo == Time::from_ns(30));
+        assert!(!is_answer || length <= question, "{length} bytes for {question}");
+        is_answer.then_some(answer.header.sent_at)
+    });
+
+    // With an echo of the answer it is proven, and heard.
+    let header = peer.header(40, Some(stamp));
+    peer.say(header, clock());
+    let header = peer.header(50, Some(stamp));
+    let asked = peer.say(header, get_request(1));
+    let answer = peer.hear(|heard, _| match &heard.body {
+        Body::Control(Address::Initiator, Message::Offer(offer)) => Some(offer.answer),
+        _ => None,
+    });
+    assert_eq!(answer, OfferAnswer::NotHeld);
+
+    // The same once more is not.
+    peer.send(&asked);
+    refused(&node, "replayed", 1);
+    // Nor what is said in the name of others, of another map, with another key, or by others altogether.
+    let header = peer.header(60, None);
+    peer.say(header, get_request(2));
+    refused(&node, "malformed", 1);
+    let header = Header { epoch: 2, ..peer.header(70, None) };
+    peer.say(header, get_request(1));
+    refused(&node, "epoch", 1);
+    let mut forged = asked;
+    forged[70] ^= 1;
+    peer.send(&forged);
+    refused(&node, "seal", 1);
+    peer.send(b"GET / HTTP/1.1\r\nHost: somebody else who has the wrong port altogether\r\n\r\n");
+    refused(&node, "foreign", 1);
 }
