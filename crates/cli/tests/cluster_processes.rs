@@ -48,6 +48,32 @@ fn what_one_node_puts_every_node_gets() {
 }
 
 #[test]
+fn replicas_may_share_a_node_and_travel_by_multicast_where_that_is_wanted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let port = loopback_hosts(1)[0].udp.rsplit(':').next().expect("a port").to_owned();
+    let settings = format!(
+        "failure_domain = \"target\"\ndata_rate = \"2Gbps\"\ndelivery = \"multicast\"\n\
+         multicast = \"239.77.0.0:{port}\""
+    );
+    let mut cluster = Cluster::new(folder.path(), plan(2, 4, &settings));
+    cluster.start_all();
+    for n in 0..4 {
+        let content = content(3_000_000, n);
+        let address = put(&cluster, n as usize % 2, &content).expect("it is stored");
+        for node in 0..2 {
+            assert!(get(&cluster, node, &address) == content, "{address} at node {node}");
+        }
+    }
+    // Four files of three chunks and a list, three times.
+    let of_node = |node| -> u64 {
+        let status = cluster.status(node);
+        let targets = status["targets"].as_array().expect("targets");
+        targets.iter().map(|target| target["chunks"].as_u64().expect("a number")).sum()
+    };
+    assert_eq!(of_node(0) + of_node(1), 48);
+}
+
+#[test]
 fn twelve_targets_in_four_processes_survive_a_kill_and_a_pause() {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = "data_rate = \"2Gbps\"\ngroup_size = 12";
