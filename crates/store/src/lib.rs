@@ -8,6 +8,7 @@
 //! [`Store`] is a state machine as those of the protocol are: inputs go in, [`Effect`]s come out, among
 //! them the disk operations that its host is to carry out ([`Op`]), whose results come back as inputs.
 //! The node runs it on files, the simulator on disks that tear, lose and rot what was written.
+//! [`StoringTarget`] is a whole target: this store, and the protocol's machine in front of it.
 //!
 //! # What it promises
 //!
@@ -44,6 +45,7 @@ mod opening;
 mod record;
 mod scan;
 mod store;
+mod target;
 
 pub use content::Content;
 pub use io::{DiskError, Op, OpId, Output, SegmentId};
@@ -51,3 +53,4 @@ pub use record::Identity;
 pub use store::{
     Config, Effect, Input, ReadError, Standing, Statistics, Store, Ticket, WriteError,
 };
+pub use target::{StoringEffect, StoringTarget};

@@ -1,0 +1,302 @@
+//! A whole target without IO: the protocol's machine and the store behind it.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::ops::Bound;
+
+use slotcast_protocol::{
+    ChunkId, Holdings, InitiatorId, Message, RequestId, Target, TargetConfig, TargetEffect,
+    TargetInput,
+};
+use slotcast_units::{Size, Time};
+
+use crate::content::Content;
+use crate::io::{DiskError, Op, OpId, Output};
+use crate::store::{Config, Effect, Input, ReadError, Standing, Statistics, Store, Ticket};
+
+/// What a [`StoringTarget`] wants of its host, or has found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StoringEffect {
+    /// Carry this out, and report it with [`StoringTarget::disk`].
+    Disk(OpId, Op),
+    /// Send a message.
+    Send(InitiatorId, Message),
+    /// Send a chunk to the initiator of the request, from this time on; then say
+    /// [`StoringTarget::sent`].
+    Transfer {
+        /// For which request; names the initiator.
+        request: RequestId,
+        /// What.
+        content: Content,
+        /// When.
+        start: Time,
+    },
+    /// The store is open: it takes requests.
+    Opened,
+    /// The store cannot be opened.
+    NotOpened(DiskError),
+    /// A stored chunk turned out to be unreadable; it is not stored here any more.
+    Lost(ChunkId),
+    /// What [`StoringTarget::fetch`] has asked for.
+    Fetched(ChunkId, Result<Content, ReadError>),
+}
+
+/// For whom the store does something.
+#[derive(Debug, Clone, Copy)]
+enum Asker {
+    Request(RequestId),
+    Host(ChunkId),
+}
+
+/// One target: answers the messages of initiators and keeps chunks, on a disk that its host works.
+///
+/// Each method appends what follows from its input to `effects`, to be carried out in order. `now`
+/// never goes backwards. To crash it, drop it; to start it anew, make another one over the same disk.
+#[derive(Debug)]
+pub struct StoringTarget {
+    machine: Target,
+    store: Store,
+    /// Chunks that have arrived and wait to be written.
+    arrived: BTreeMap<RequestId, Content>,
+    /// What the store was asked for, and for whom.
+    asked: BTreeMap<Ticket, Asker>,
+    /// Chunks that were read and wait to be sent.
+    read: BTreeMap<RequestId, Content>,
+    last_ticket: u64,
+    store_effects: Vec<Effect>,
+    target_effects: Vec<TargetEffect>,
+}
+
+/// The store, as the protocol sees it.
+struct Shelf<'a>(&'a Store);
+
+impl Holdings for Shelf<'_> {
+    fn size_of(&self, chunk: &ChunkId) -> Option<Size> {
+        self.0.length(chunk).map(|length| Size::from_bytes(u64::from(length)))
+    }
+}
+
+impl StoringTarget {
+    /// Begins to open the store; [`StoringEffect::Opened`] or [`StoringEffect::NotOpened`] will follow.
+    ///
+    /// # Panics
+    /// If the configuration of the store is out of its ranges.
+    pub fn open(
+        now: Time,
+        target: TargetConfig,
+        store: Config,
+        effects: &mut Vec<StoringEffect>,
+    ) -> StoringTarget {
+        let mut store_effects = Vec::new();
+        let store = Store::open(store, &mut store_effects);
+        let mut storing = StoringTarget {
+            machine: Target::new(target).sending_late_reads(),
+            store,
+            arrived: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            read: BTreeMap::new(),
+            last_ticket: 0,
+            store_effects,
+            target_effects: Vec::new(),
+        };
+        storing.carry_out(now, effects);
+        storing
+    }
+
+    /// What its store can do.
+    pub fn standing(&self) -> Standing {
+        self.store.standing()
+    }
+
+    /// Numbers of its store. O(segments).
+    pub fn statistics(&self) -> Statistics {
+        self.store.statistics()
+    }
+
+    /// Whether the chunk is stored here, on stable storage.
+    pub fn holds(&self, chunk: &ChunkId) -> bool {
+        self.store.holds(chunk)
+    }
+
+    /// The first stored chunk in the order of names from `from` on. O(log chunks).
+    pub fn chunk_from(&self, from: Bound<ChunkId>) -> Option<ChunkId> {
+        let (first, excluded) = match from {
+            Bound::Unbounded => (ChunkId([0; 32]), None),
+            Bound::Included(chunk) => (chunk, None),
+            Bound::Excluded(chunk) => (chunk, Some(chunk)),
+        };
+        self.store.chunks(first).find(|chunk| excluded != Some(**chunk)).copied()
+    }
+
+    /// The machine that negotiates.
+    pub fn machine(&self) -> &Target {
+        &self.machine
+    }
+
+    /// Forgets what was promised to initiators, as a restart does, and keeps what is stored.
+    pub fn forget_promises(&mut self, now: Time) {
+        self.machine.restart(now);
+    }
+
+    /// A message came. While there is no store there is nothing to offer: silence is the right answer, as
+    /// from a dead target.
+    pub fn message(&mut self, now: Time, message: &Message, effects: &mut Vec<StoringEffect>) {
+        if !matches!(self.store.standing(), Standing::Opening | Standing::Failed(_)) {
+            self.tell(now, TargetInput::Message(message));
+            self.carry_out(now, effects);
+        }
+    }
+
+    /// A chunk came, whole and right.
+    pub fn received(
+        &mut self,
+        now: Time,
+        request: RequestId,
+        content: Content,
+        effects: &mut Vec<StoringEffect>,
+    ) {
+        let chunk = content.chunk();
+        let size = Size::from_bytes(content.bytes().len() as u64);
+        self.arrived.insert(request, content);
+        self.tell(now, TargetInput::Received { request, chunk, size, intact: true });
+        self.carry_out(now, effects);
+        // Without a reservation it is not wanted.
+        self.arrived.remove(&request);
+    }
+
+    /// A chunk came that is not what it is said to be, or not all of it.
+    pub fn damaged(
+        &mut self,
+        now: Time,
+        request: RequestId,
+        chunk: ChunkId,
+        effects: &mut Vec<StoringEffect>,
+    ) {
+        self.tell(now, TargetInput::Received { request, chunk, size: Size::ZERO, intact: false });
+        self.carry_out(now, effects);
+    }
+
+    /// A chunk has left.
+    pub fn sent(&mut self, now: Time, request: RequestId) {
+        self.tell(now, TargetInput::Sent { request });
+    }
+
+    /// The disk has done something.
+    pub fn disk(
+        &mut self,
+        now: Time,
+        op: OpId,
+        result: Result<Output, DiskError>,
+        effects: &mut Vec<StoringEffect>,
+    ) {
+        self.store.handle(Input::Disk(op, result), &mut self.store_effects);
+        self.carry_out(now, effects);
+    }
+
+    /// Reads a chunk for the host, who gets it as [`StoringEffect::Fetched`].
+    pub fn fetch(&mut self, now: Time, chunk: ChunkId, effects: &mut Vec<StoringEffect>) {
+        let ticket = self.ticket(Asker::Host(chunk));
+        self.store.handle(Input::Get(ticket, chunk), &mut self.store_effects);
+        self.carry_out(now, effects);
+    }
+
+    fn tell(&mut self, now: Time, input: TargetInput<'_>) {
+        self.machine.handle(now, input, &Shelf(&self.store), &mut self.target_effects);
+    }
+
+    fn ticket(&mut self, asker: Asker) -> Ticket {
+        self.last_ticket += 1;
+        let ticket = Ticket(self.last_ticket);
+        self.asked.insert(ticket, asker);
+        ticket
+    }
+
+    /// Carries out what both machines want, until neither wants anything.
+    fn carry_out(&mut self, now: Time, wanted: &mut Vec<StoringEffect>) {
+        while !self.store_effects.is_empty() || !self.target_effects.is_empty() {
+            let mut effects = core::mem::take(&mut self.store_effects);
+            for effect in effects.drain(..) {
+                self.store_effect(now, effect, wanted);
+            }
+            if self.store_effects.is_empty() {
+                self.store_effects = effects;
+            }
+            let mut effects = core::mem::take(&mut self.target_effects);
+            for effect in effects.drain(..) {
+                self.target_effect(now, effect, wanted);
+            }
+            if self.target_effects.is_empty() {
+                self.target_effects = effects;
+            }
+        }
+    }
+
+    fn store_effect(&mut self, now: Time, effect: Effect, wanted: &mut Vec<StoringEffect>) {
+        match effect {
+            Effect::Disk(id, op) => wanted.push(StoringEffect::Disk(id, op)),
+            Effect::Opened => wanted.push(StoringEffect::Opened),
+            Effect::NotOpened(error) => wanted.push(StoringEffect::NotOpened(error)),
+            Effect::Lost(chunk) => wanted.push(StoringEffect::Lost(chunk)),
+            Effect::Stored { ticket, .. } => self.written(now, ticket, true),
+            Effect::NotWritten(ticket, _) => self.written(now, ticket, false),
+            Effect::Fetched(ticket, content) => self.fetched(now, ticket, Ok(content), wanted),
+            Effect::NotFetched(ticket, error) => self.fetched(now, ticket, Err(error), wanted),
+            Effect::Removed { .. } => {}
+        }
+    }
+
+    fn fetched(
+        &mut self,
+        now: Time,
+        ticket: Ticket,
+        result: Result<Content, ReadError>,
+        wanted: &mut Vec<StoringEffect>,
+    ) {
+        let request = match self.asked.remove(&ticket) {
+            Some(Asker::Request(request)) => request,
+            Some(Asker::Host(chunk)) => return wanted.push(StoringEffect::Fetched(chunk, result)),
+            None => return,
+        };
+        self.tell(now, TargetInput::Read { request, intact: result.is_ok() });
+        // Sent now, or not at all: too late, the machine has said "undelivered" instead.
+        let is_wanted = |effect: &TargetEffect| matches!(effect, TargetEffect::Transfer { request: r, .. } if *r == request);
+        if let Ok(content) = result
+            && self.target_effects.iter().any(is_wanted)
+        {
+            self.read.insert(request, content);
+        }
+    }
+
+    fn written(&mut self, now: Time, ticket: Ticket, stable: bool) {
+        if let Some(Asker::Request(request)) = self.asked.remove(&ticket) {
+            self.tell(now, TargetInput::Written { request, stable });
+        }
+    }
+
+    fn target_effect(
+        &mut self,
+        now: Time,
+        effect: TargetEffect,
+        wanted: &mut Vec<StoringEffect>,
+    ) {
+        match effect {
+            TargetEffect::Send { to, message } => wanted.push(StoringEffect::Send(to, message)),
+            TargetEffect::Write { request, .. } => match self.arrived.remove(&request) {
+                Some(content) => {
+                    let ticket = self.ticket(Asker::Request(request));
+                    self.store.handle(Input::Put(ticket, content), &mut self.store_effects);
+                }
+                None => self.tell(now, TargetInput::Written { request, stable: false }),
+            },
+            TargetEffect::Read { request, chunk, .. } => {
+                let ticket = self.ticket(Asker::Request(request));
+                self.store.handle(Input::Get(ticket, chunk), &mut self.store_effects);
+            }
+            TargetEffect::Transfer { request, start, .. } => {
+                if let Some(content) = self.read.remove(&request) {
+                    wanted.push(StoringEffect::Transfer { request, content, start });
+                }
+            }
+        }
+    }
+}
