@@ -21,6 +21,7 @@
 //!   multicast transfer ([`Delivery::Multicast`], Replicast-M) or the earliest sequence of windows
 //!   for unicast transfers ([`Delivery::Unicast`], Replicast-H).
 //! * [`GroupMap`] maps a chunk's name to its negotiating group, and targets to failure domains.
+//! * [`Repair`] brings the replicas of what a target holds back to the wanted number.
 //! * [`wire`] is the encoding of every message.
 //!
 //! # How to host a machine
@@ -41,6 +42,7 @@ mod group;
 mod ids;
 mod initiator;
 mod message;
+mod repair;
 pub mod selection;
 mod target;
 mod timing;
@@ -57,6 +59,10 @@ pub use initiator::{
 pub use message::{
     AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Grant, Grants, LateReject, MAX_REPLICAS,
     Message, Offer, OfferAnswer, PutAccept, PutRequest, ReplicaAck, Undelivered,
+};
+pub use repair::{
+    Inventory, Repair, RepairEffect, RepairInput, RepairOutcome, RepairProgress, RepairRules,
+    RepairStatistics,
 };
 pub use target::{
     Backpressure, DiskForecast, Holdings, Target, TargetConfig, TargetEffect, TargetInput,

@@ -18,6 +18,7 @@ mod recorder;
 mod replicast;
 mod report;
 mod scenario;
+pub mod storm;
 mod unicast;
 mod watch;
 

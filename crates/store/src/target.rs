@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::ops::Bound;
 
 use slotcast_protocol::{
-    ChunkId, Holdings, InitiatorId, Message, RequestId, Target, TargetConfig, TargetEffect,
+    ChunkId, Holdings, InitiatorId, Inventory, Message, RequestId, Target, TargetConfig, TargetEffect,
     TargetInput,
 };
 use slotcast_units::{Size, Time};
@@ -76,6 +76,17 @@ impl Holdings for Shelf<'_> {
     }
 }
 
+impl Inventory for StoringTarget {
+    fn chunk_from(&self, from: Bound<ChunkId>) -> Option<ChunkId> {
+        let (first, excluded) = match from {
+            Bound::Unbounded => (ChunkId([0; 32]), None),
+            Bound::Included(chunk) => (chunk, None),
+            Bound::Excluded(chunk) => (chunk, Some(chunk)),
+        };
+        self.store.chunks(first).find(|chunk| excluded != Some(**chunk)).copied()
+    }
+}
+
 impl StoringTarget {
     /// Begins to open the store; [`StoringEffect::Opened`] or [`StoringEffect::NotOpened`] will follow.
     ///
@@ -116,16 +127,6 @@ impl StoringTarget {
     /// Whether the chunk is stored here, on stable storage.
     pub fn holds(&self, chunk: &ChunkId) -> bool {
         self.store.holds(chunk)
-    }
-
-    /// The first stored chunk in the order of names from `from` on. O(log chunks).
-    pub fn chunk_from(&self, from: Bound<ChunkId>) -> Option<ChunkId> {
-        let (first, excluded) = match from {
-            Bound::Unbounded => (ChunkId([0; 32]), None),
-            Bound::Included(chunk) => (chunk, None),
-            Bound::Excluded(chunk) => (chunk, Some(chunk)),
-        };
-        self.store.chunks(first).find(|chunk| excluded != Some(**chunk)).copied()
     }
 
     /// The machine that negotiates.
@@ -197,6 +198,14 @@ impl StoringTarget {
     pub fn fetch(&mut self, now: Time, chunk: ChunkId, effects: &mut Vec<StoringEffect>) {
         let ticket = self.ticket(Asker::Host(chunk));
         self.store.handle(Input::Get(ticket, chunk), &mut self.store_effects);
+        self.carry_out(now, effects);
+    }
+
+    /// Removes a chunk. Nobody is told: what a crash brings back can be removed again.
+    pub fn remove(&mut self, now: Time, chunk: ChunkId, effects: &mut Vec<StoringEffect>) {
+        self.last_ticket += 1;
+        let ticket = Ticket(self.last_ticket);
+        self.store.handle(Input::Remove(ticket, chunk), &mut self.store_effects);
         self.carry_out(now, effects);
     }
 

@@ -1,0 +1,84 @@
+//! What users have put, and what they were told of it.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use slotcast_engine::Stream;
+use slotcast_protocol::ChunkId;
+use slotcast_store::Content;
+
+/// What the users of a chunk know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    /// A put is under way, or was given up.
+    Asked,
+    /// A put was acknowledged: it must be there from now on.
+    Acknowledged,
+    /// It was removed: it may be there or not.
+    Retired,
+}
+
+/// All chunks that were ever put.
+#[derive(Debug)]
+pub(super) struct Catalogue {
+    chunks: Vec<(Content, Known)>,
+    places: BTreeMap<ChunkId, usize>,
+    chance: Stream,
+}
+
+impl Catalogue {
+    pub(super) fn new(chance: Stream) -> Catalogue {
+        Catalogue { chunks: Vec::new(), places: BTreeMap::new(), chance }
+    }
+
+    /// A chunk that was never there, of up to `longest` bytes.
+    pub(super) fn add(&mut self, longest: u64) -> Content {
+        let length = usize::try_from(1 + self.chance.below(longest)).expect("small");
+        let mut bytes = Vec::with_capacity(length + 8);
+        bytes.extend(self.chunks.len().to_le_bytes());
+        while bytes.len() < length {
+            bytes.extend(self.chance.next_u64().to_le_bytes());
+        }
+        let content = Content::of(Bytes::from(bytes));
+        self.places.insert(content.chunk(), self.chunks.len());
+        self.chunks.push((content.clone(), Known::Asked));
+        content
+    }
+
+    /// One that was put before and is not retired.
+    pub(super) fn any(&mut self) -> Option<Content> {
+        let which = self.chance.below(self.chunks.len().max(1) as u64);
+        let (content, known) = self.chunks.get(usize::try_from(which).expect("an index"))?;
+        (*known != Known::Retired).then(|| content.clone())
+    }
+
+    pub(super) fn get(&self, index: u32) -> &Content {
+        &self.chunks[index as usize].0
+    }
+
+    pub(super) fn content(&self, chunk: &ChunkId) -> &Content {
+        &self.chunks[self.places[chunk]].0
+    }
+
+    pub(super) fn known(&self, chunk: &ChunkId) -> Known {
+        self.chunks[self.places[chunk]].1
+    }
+
+    pub(super) fn acknowledge(&mut self, chunk: &ChunkId) {
+        let known = &mut self.chunks[self.places[chunk]].1;
+        if *known == Known::Asked {
+            *known = Known::Acknowledged;
+        }
+    }
+
+    pub(super) fn retire(&mut self, chunk: &ChunkId) {
+        self.chunks[self.places[chunk]].1 = Known::Retired;
+    }
+
+    /// Those that must be there, with their numbers.
+    pub(super) fn acknowledged(&self) -> impl Iterator<Item = (u32, ChunkId)> {
+        let all = (0..).zip(&self.chunks);
+        let acknowledged = all.filter(|(_, (_, known))| *known == Known::Acknowledged);
+        acknowledged.map(|(index, (content, _))| (index, content.chunk()))
+    }
+}

@@ -1,0 +1,107 @@
+//! What must hold once the faults have stopped.
+
+use std::collections::BTreeMap;
+
+use slotcast_engine::Agenda;
+use slotcast_protocol::{ChunkId, GroupId};
+use slotcast_store::{Config, Effect, Input, Store, Ticket};
+use slotcast_units::{Span, Time};
+
+use super::cluster::Storm;
+use super::disk::SimulatedDisk;
+use super::event::Event;
+use super::hosts::{Kind, Purpose, Running};
+
+/// From one check to the next: many at a time, but not all at once.
+const APART: Span = Span::from_us(10);
+
+impl Storm {
+    /// Whether no request of a user is under way, and no check.
+    pub(super) fn is_quiet(&self) -> bool {
+        let users = &self.initiators[..self.plan.users as usize];
+        self.checks == 0 && users.iter().all(|host| host.running.is_empty())
+    }
+
+    /// What is under way, for whoever wants to know why it hangs.
+    pub(super) fn tell_open(&mut self, now: Time) {
+        let users = self.initiators[..self.plan.users as usize].iter();
+        let open: Vec<_> = users.flat_map(|host| host.running.keys()).collect();
+        let what = format!("at {now} requests are still open: {open:?}");
+        self.report.violated(what);
+    }
+
+    /// Fetches every acknowledged chunk, and puts a new one into every group.
+    pub(super) fn check_all(&mut self, now: Time, agenda: &mut Agenda<Event>) {
+        let all: Vec<_> = self.catalogue.acknowledged().collect();
+        let mut at = now;
+        for (chunk, _) in all {
+            at += APART;
+            agenda.at(at, Event::Check { chunk });
+            self.checks += 1;
+        }
+        for group in 0..self.groups.groups() {
+            let content = loop {
+                let content = self.catalogue.add(self.plan.longest);
+                if self.groups.group_of(&content.chunk()) == GroupId(group) {
+                    break content;
+                }
+            };
+            self.checks += 1;
+            let (chunk, purpose) = (content.chunk(), Purpose::Check);
+            let kind = Kind::Put { content, made: false };
+            self.begin(now, group % self.plan.users, Running { chunk, purpose, kind });
+        }
+        self.settle(now, agenda);
+    }
+
+    /// Counts the replicas that would be there if the power of all targets failed now.
+    pub(super) fn check_replicas(&mut self) {
+        let mut replicas: BTreeMap<ChunkId, usize> = BTreeMap::new();
+        for (number, host) in (0..).zip(&self.targets) {
+            if host.dark {
+                continue;
+            }
+            for chunk in readable(self.plan.store(number), host.disk.clone()) {
+                *replicas.entry(chunk).or_default() += 1;
+            }
+        }
+        let wanted = usize::from(self.plan.replicas);
+        let acknowledged: Vec<_> = self.catalogue.acknowledged().collect();
+        for (_, chunk) in acknowledged {
+            let found = replicas.get(&chunk).copied().unwrap_or(0);
+            if found < wanted {
+                let what = format!("{chunk} has {found} of {wanted} replicas after the repair");
+                self.report.violated(what);
+            }
+        }
+    }
+}
+
+/// The chunks that a store finds, and can read, on `disk` after a power failure.
+fn readable(config: Config, mut disk: SimulatedDisk) -> Vec<ChunkId> {
+    disk.crash();
+    let mut effects = Vec::new();
+    let mut store = Store::open(config, &mut effects);
+    let mut found = Vec::new();
+    let mut is_asked = false;
+    loop {
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Disk(id, op) => disk.ask(id, op),
+                Effect::Fetched(_, content) => found.push(content.chunk()),
+                _ => {}
+            }
+        }
+        if let Some((id, result)) = disk.step() {
+            store.handle(Input::Disk(id, result), &mut effects);
+        } else if is_asked {
+            return found;
+        } else {
+            is_asked = true;
+            let held: Vec<_> = store.chunks(ChunkId([0; 32])).copied().collect();
+            for (ticket, chunk) in (0..).zip(held) {
+                store.handle(Input::Get(Ticket(ticket), chunk), &mut effects);
+            }
+        }
+    }
+}

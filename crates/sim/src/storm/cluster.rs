@@ -1,0 +1,676 @@
+//! The cluster in the storm: hosts the machines of ring 1 and carries out what they want.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use slotcast_engine::{Agenda, Model, Stream, Streams};
+use slotcast_protocol::{
+    Bid, BidAnswer, Failure, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorId,
+    InitiatorInput, Inventory, Message, Offer, OfferAnswer, Repair, RepairEffect, RepairInput,
+    RepairOutcome, RequestId, TargetId,
+};
+use slotcast_store::{OpId, StoringEffect, StoringTarget};
+use slotcast_units::{Size, Span, Time};
+
+use super::Mistake;
+use super::catalogue::{Catalogue, Known};
+use super::disk::SimulatedDisk;
+use super::event::Event;
+use super::hosts::{InitiatorHost, Kind, Parcel, Parcels, Purpose, Running, TargetHost};
+use super::network::Network;
+use super::plan::Plan;
+use super::report::StormReport;
+use super::windows::Accepted;
+
+/// How long a member that is known to be gone is to be left alone.
+const AWAY: Span = Span::from_ms(1);
+
+/// What a machine wants, and which one it was.
+enum Wish {
+    Target(u32, StoringEffect),
+    Repair(u32, RepairEffect),
+    Initiator(u32, InitiatorEffect),
+}
+
+/// All that is simulated.
+pub(super) struct Storm {
+    pub(super) plan: Plan,
+    pub(super) mistake: Option<Mistake>,
+    pub(super) groups: GroupMap,
+    pub(super) network: Network,
+    /// Those of users, then one for the repair of each target.
+    pub(super) initiators: Vec<InitiatorHost>,
+    pub(super) targets: Vec<TargetHost>,
+    pub(super) catalogue: Catalogue,
+    parcels: Parcels,
+    disk_times: Stream,
+    /// Of users and faults.
+    pub(super) chance: Stream,
+    pub(super) is_calm: bool,
+    /// Checks that are asked for and have not ended.
+    pub(super) checks: usize,
+    pub(super) report: StormReport,
+    wishes: VecDeque<Wish>,
+    storing: Vec<StoringEffect>,
+    initiating: Vec<InitiatorEffect>,
+    repairing: Vec<RepairEffect>,
+}
+
+impl Model for Storm {
+    type Event = Event;
+
+    fn handle(&mut self, now: Time, event: Event, agenda: &mut Agenda<Event>) {
+        match event {
+            Event::ToTarget { target, parcel } => {
+                let parcel = self.parcels.take(parcel);
+                self.to_target(now, target, parcel);
+            }
+            Event::ToInitiator { initiator, parcel } => {
+                let parcel = self.parcels.take(parcel);
+                self.to_initiator(now, initiator, &parcel);
+            }
+            Event::Sent { target, parcel, life } => {
+                let Parcel::Request(request) = self.parcels.take(parcel) else { return };
+                let host = &mut self.targets[target as usize];
+                if let Some(machine) = host.machine.as_mut().filter(|_| host.life == life) {
+                    machine.sent(now, request);
+                }
+            }
+            Event::Check { chunk } => {
+                let user = chunk % self.plan.users;
+                self.get(now, user, chunk, Purpose::Check);
+            }
+            Event::Disk { target, life, op } => self.disk_done(now, target, life, op),
+            Event::WakeInitiator { initiator, life } => {
+                if self.initiators[initiator as usize].life == life {
+                    self.tell_initiator(now, initiator, InitiatorInput::Wake);
+                }
+            }
+            Event::WakeRepair { target, life } => {
+                if self.targets[target as usize].life == life {
+                    self.tell_repair(now, target, RepairInput::Wake);
+                }
+            }
+            Event::Ask => self.ask(now),
+            Event::Retire => self.retire(now),
+            Event::Fault(fault) => self.inject(now, fault, agenda),
+            Event::Over { fault, of, life } => self.over(now, fault, of, life, agenda),
+            Event::Noticed { target, life } => self.noticed(now, target, life),
+        }
+        self.settle(now, agenda);
+    }
+}
+
+impl Storm {
+    pub(super) fn new(seed: u64, mistake: Option<Mistake>) -> Storm {
+        let streams = Streams::new(seed);
+        let plan = Plan::new(&streams);
+        let groups = plan.groups();
+        let hosts = (plan.users + plan.targets) as usize;
+        let network = Network::new(hosts, plan.timing.trip, streams.stream("network", 0));
+        let initiator = |id| InitiatorHost {
+            machine: Initiator::new(plan.initiator(id)),
+            running: BTreeMap::new(),
+            life: 0,
+        };
+        let initiators = (0..plan.users + plan.targets).map(initiator).collect();
+        let target = |number: u32| {
+            let disk_seed = streams.stream("disks", u64::from(number)).next_u64();
+            let mut disk = SimulatedDisk::new(disk_seed);
+            disk.lies = mistake == Some(Mistake::AcknowledgeBeforeFlush);
+            TargetHost {
+                machine: None,
+                disk,
+                repair: new_repair(&plan, &groups, number),
+                reading: BTreeMap::new(),
+                accepted: Accepted::default(),
+                life: 0,
+                slowness: 1,
+                harmed: false,
+                dark: false,
+                known_gone: false,
+            }
+        };
+        let targets = (0..plan.targets).map(target).collect();
+        Storm {
+            mistake,
+            groups,
+            network,
+            initiators,
+            targets,
+            catalogue: Catalogue::new(streams.stream("content", 0)),
+            parcels: Parcels::default(),
+            disk_times: streams.stream("disk-times", 0),
+            chance: streams.stream("chance", 0),
+            is_calm: true,
+            checks: 0,
+            report: StormReport { seed, ..StormReport::default() },
+            wishes: VecDeque::new(),
+            storing: Vec::new(),
+            initiating: Vec::new(),
+            repairing: Vec::new(),
+            plan,
+        }
+    }
+
+    /// The initiator of a target's repair.
+    fn repairer(&self, target: u32) -> u32 {
+        self.plan.users + target
+    }
+
+    /// Where an initiator runs: users on hosts of their own, repair on that of its target.
+    fn host_of(initiator: u32) -> usize {
+        initiator as usize
+    }
+
+    /// Starts a target over what is on its disk.
+    pub(super) fn start(&mut self, now: Time, target: u32) {
+        let config = self.plan.target(&self.groups, target);
+        let store = self.plan.store(target);
+        let repairer = self.repairer(target);
+        let host = &mut self.targets[target as usize];
+        host.life += 1;
+        host.repair = new_repair(&self.plan, &self.groups, target);
+        host.machine = Some(StoringTarget::open(now, config, store, &mut self.storing));
+        let life = host.life;
+        self.renew(repairer, life);
+        self.take_storing(target);
+    }
+
+    /// The power of a target fails.
+    pub(super) fn stop(&mut self, now: Time, target: u32, agenda: &mut Agenda<Event>) {
+        let repairer = self.repairer(target);
+        let host = &mut self.targets[target as usize];
+        if let Some(machine) = host.machine.take() {
+            self.report.compacted += machine.statistics().compacted;
+        }
+        self.report.healed += host.repair.statistics().healed;
+        host.repair = new_repair(&self.plan, &self.groups, target);
+        host.reading.clear();
+        host.accepted.clear();
+        host.disk.crash();
+        host.life += 1;
+        let life = host.life;
+        self.renew(repairer, life);
+        agenda.at(now + super::plan::GONE_AFTER, Event::Noticed { target, life });
+    }
+
+    /// An initiator that knows nothing of its earlier requests, and never repeats their names.
+    pub(super) fn renew(&mut self, initiator: u32, life: u32) {
+        let config = self.plan.initiator(initiator);
+        let host = &mut self.initiators[initiator as usize];
+        host.machine = Initiator::new(config).counting_from(life << 16);
+        host.running.clear();
+        host.life = life;
+    }
+
+    /// The other members of its group learn that a target is gone, or back.
+    fn noticed(&mut self, now: Time, target: u32, life: u32) {
+        let host = &mut self.targets[target as usize];
+        if host.life != life {
+            return;
+        }
+        host.known_gone = host.machine.is_none();
+        let (group, _) = self.groups.seat(TargetId(target));
+        for member in self.groups.members(group).to_vec() {
+            if member.0 != target && self.targets[member.0 as usize].machine.is_some() {
+                self.tell_repair(now, member.0, RepairInput::Changed);
+            }
+        }
+    }
+
+    fn to_target(&mut self, now: Time, target: u32, parcel: Parcel) {
+        let repairer = InitiatorId(self.repairer(target));
+        let grace = self.plan.initiator(0).ack_timeout;
+        let host = &mut self.targets[target as usize];
+        let Some(machine) = &mut host.machine else { return };
+        match parcel {
+            Parcel::Message(message) => {
+                machine.message(now, &message, &mut self.storing);
+                if let Message::PutAccept(_) | Message::GetAccept(_) = message {
+                    self.report.acceptances += 1;
+                }
+                let overlap = host.accepted.handled(now, &message, machine.machine(), grace);
+                if let Some(overlap) = overlap {
+                    self.report.violated(format!("target {target} at {now}: {overlap}"));
+                }
+                if let Message::PutRequest(asked) = &message
+                    && asked.request.initiator != repairer
+                {
+                    self.tell_repair(now, target, RepairInput::Heard(asked.chunk));
+                }
+            }
+            Parcel::Chunk(request, content) => {
+                machine.received(now, request, content, &mut self.storing);
+                host.accepted.received(request);
+            }
+            Parcel::Damaged(request, chunk) => {
+                machine.damaged(now, request, chunk, &mut self.storing);
+                host.accepted.received(request);
+            }
+            Parcel::Request(_) => {}
+        }
+        self.take_storing(target);
+    }
+
+    fn to_initiator(&mut self, now: Time, initiator: u32, parcel: &Parcel) {
+        let input = match parcel {
+            Parcel::Message(message) => InitiatorInput::Message(message),
+            Parcel::Damaged(request, _) => {
+                InitiatorInput::Delivered { request: *request, intact: false }
+            }
+            Parcel::Chunk(request, came) => {
+                let host = &mut self.initiators[initiator as usize];
+                if let Some(Running { kind: Kind::Get { content, .. }, .. }) =
+                    host.running.get_mut(request)
+                {
+                    *content = Some(came.clone());
+                }
+                InitiatorInput::Delivered { request: *request, intact: true }
+            }
+            Parcel::Request(_) => return,
+        };
+        self.tell_initiator(now, initiator, input);
+    }
+
+    fn disk_done(&mut self, now: Time, target: u32, life: u32, op: OpId) {
+        let host = &mut self.targets[target as usize];
+        if host.life != life {
+            return;
+        }
+        if let (Some(machine), Some(result)) = (&mut host.machine, host.disk.finish(op)) {
+            machine.disk(now, op, result, &mut self.storing);
+            self.take_storing(target);
+        }
+    }
+
+    fn take_storing(&mut self, target: u32) {
+        self.wishes.extend(self.storing.drain(..).map(|effect| Wish::Target(target, effect)));
+    }
+
+    fn tell_initiator(&mut self, now: Time, initiator: u32, input: InitiatorInput<'_>) {
+        let machine = &mut self.initiators[initiator as usize].machine;
+        machine.handle(now, input, &self.groups, &mut self.initiating);
+        self.take_initiating(initiator);
+    }
+
+    fn take_initiating(&mut self, initiator: u32) {
+        let wish = |effect| Wish::Initiator(initiator, effect);
+        self.wishes.extend(self.initiating.drain(..).map(wish));
+    }
+
+    pub(super) fn tell_repair(&mut self, now: Time, target: u32, input: RepairInput) {
+        let host = &mut self.targets[target as usize];
+        if let Some(machine) = &host.machine {
+            host.repair.handle(now, input, machine, &mut self.repairing);
+            let wish = |effect| Wish::Repair(target, effect);
+            self.wishes.extend(self.repairing.drain(..).map(wish));
+        }
+    }
+
+    /// Carries out what the machines want, until none wants anything.
+    pub(super) fn settle(&mut self, now: Time, agenda: &mut Agenda<Event>) {
+        while let Some(wish) = self.wishes.pop_front() {
+            match wish {
+                Wish::Target(target, effect) => self.target_effect(now, target, effect, agenda),
+                Wish::Repair(target, effect) => self.repair_effect(now, target, effect, agenda),
+                Wish::Initiator(initiator, effect) => {
+                    self.initiator_effect(now, initiator, effect, agenda);
+                }
+            }
+        }
+    }
+
+    fn target_effect(
+        &mut self,
+        now: Time,
+        target: u32,
+        effect: StoringEffect,
+        agenda: &mut Agenda<Event>,
+    ) {
+        let host = &mut self.targets[target as usize];
+        let life = host.life;
+        match effect {
+            StoringEffect::Disk(op, what) => {
+                host.disk.ask(op, what);
+                let mean = self.plan.disk_delay * host.slowness;
+                let delay = Span::from_us(2) + self.disk_times.exponential(mean);
+                agenda.at(now + delay, Event::Disk { target, life, op });
+            }
+            StoringEffect::Send(to, message) => {
+                let (from, to) = (self.repairer(target), to.0);
+                let parcel = Parcel::Message(message);
+                self.send_to_initiator(now, from, to, parcel, agenda);
+            }
+            StoringEffect::Transfer { request, content, start } => {
+                let size = Size::from_bytes(content.bytes().len() as u64);
+                let left = start.max(now) + self.plan.timing.transfer(size);
+                let parcel = self.parcels.send(Parcel::Request(request));
+                agenda.at(left, Event::Sent { target, parcel, life });
+                let (from, to) = (self.repairer(target), request.initiator.0);
+                let parcel = Parcel::Chunk(request, content);
+                self.send_to_initiator(left, from, to, parcel, agenda);
+            }
+            StoringEffect::Opened => {
+                let life = self.targets[target as usize].life;
+                agenda.at(now + self.plan.timing.trip, Event::Noticed { target, life });
+                self.tell_repair(now, target, RepairInput::Changed);
+            }
+            StoringEffect::NotOpened(error) => {
+                self.report.violated(format!("target {target} at {now} does not open: {error}"));
+            }
+            StoringEffect::Lost(chunk) => {
+                if !host.harmed {
+                    let what = format!("target {target} at {now} lost {chunk} without a reason");
+                    self.report.violated(what);
+                }
+                self.tell_repair(now, target, RepairInput::Lost(chunk));
+            }
+            StoringEffect::Fetched(chunk, result) => {
+                let Some(put) = host.reading.remove(&chunk) else { return };
+                match result {
+                    Ok(content) if put => {
+                        let repairer = self.repairer(target);
+                        let kind = Kind::Put { content, made: false };
+                        let purpose = Purpose::PutAgain;
+                        self.begin(now, repairer, Running { chunk, purpose, kind });
+                    }
+                    Ok(_) => self.repaired(now, target, chunk, RepairOutcome::Complete),
+                    Err(_) => self.repaired(now, target, chunk, RepairOutcome::NotFound),
+                }
+            }
+        }
+    }
+
+    fn repaired(
+        &mut self,
+        now: Time,
+        target: u32,
+        chunk: slotcast_protocol::ChunkId,
+        outcome: RepairOutcome,
+    ) {
+        self.tell_repair(now, target, RepairInput::Ended(chunk, outcome));
+    }
+
+    fn repair_effect(
+        &mut self,
+        now: Time,
+        target: u32,
+        effect: RepairEffect,
+        agenda: &mut Agenda<Event>,
+    ) {
+        let repairer = self.repairer(target);
+        let host = &mut self.targets[target as usize];
+        let Some(machine) = &mut host.machine else { return };
+        match effect {
+            RepairEffect::PutAgain(chunk)
+                if self.mistake == Some(Mistake::RepairForgets) && chunk.0[0] % 4 == 0 =>
+            {
+                self.repaired(now, target, chunk, RepairOutcome::Complete);
+            }
+            RepairEffect::PutAgain(chunk) | RepairEffect::Read(chunk) => {
+                let put = matches!(effect, RepairEffect::PutAgain(_));
+                host.reading.insert(chunk, put);
+                machine.fetch(now, chunk, &mut self.storing);
+                self.take_storing(target);
+            }
+            RepairEffect::Recover(chunk) => {
+                let kind = Kind::Get { content: None, must_be_there: false };
+                self.begin(now, repairer, Running { chunk, purpose: Purpose::Recover, kind });
+            }
+            RepairEffect::WakeAt(time) => {
+                let life = host.life;
+                agenda.at(time.max(now), Event::WakeRepair { target, life });
+            }
+        }
+    }
+
+    /// Starts a request.
+    pub(super) fn begin(&mut self, now: Time, initiator: u32, running: Running) {
+        let host = &mut self.initiators[initiator as usize];
+        let effects = &mut self.initiating;
+        let request = match &running.kind {
+            Kind::Put { content, .. } => {
+                let size = Size::from_bytes(content.bytes().len() as u64);
+                host.machine.put(now, running.chunk, size, &self.groups, effects)
+            }
+            Kind::Get { .. } => host.machine.get(now, running.chunk, &self.groups, effects),
+        };
+        host.running.insert(request, running);
+        self.take_initiating(initiator);
+    }
+
+    fn initiator_effect(
+        &mut self,
+        now: Time,
+        initiator: u32,
+        effect: InitiatorEffect,
+        agenda: &mut Agenda<Event>,
+    ) {
+        let host = &mut self.initiators[initiator as usize];
+        match effect {
+            InitiatorEffect::Multicast { group, to, message } => {
+                for position in to.iter() {
+                    self.send_message(now, initiator, group, position, message, agenda);
+                }
+            }
+            InitiatorEffect::Transfer { request, size, group, to, start, .. } => {
+                let Some(Running { kind: Kind::Put { content, made }, .. }) =
+                    host.running.get_mut(&request)
+                else {
+                    return;
+                };
+                *made = true;
+                let content = content.clone();
+                let left = start.max(now) + self.plan.timing.transfer(size);
+                for position in to.iter() {
+                    let target = self.groups.members(group)[usize::from(position)].0;
+                    let parcel = Parcel::Chunk(request, content.clone());
+                    self.send_to_target(left, initiator, target, &parcel, agenda);
+                }
+            }
+            InitiatorEffect::PutDone { request, .. } => self.put_done(now, initiator, request),
+            InitiatorEffect::GetDone { request, .. } => self.get_done(now, initiator, request),
+            InitiatorEffect::Failed { request, reason, .. } => {
+                self.failed(now, initiator, request, reason);
+            }
+            InitiatorEffect::WakeAt(time) => {
+                let life = host.life;
+                agenda.at(time.max(now), Event::WakeInitiator { initiator, life });
+            }
+        }
+    }
+
+    fn send_message(
+        &mut self,
+        now: Time,
+        initiator: u32,
+        group: GroupId,
+        position: u8,
+        message: Message,
+        agenda: &mut Agenda<Event>,
+    ) {
+        let target = self.groups.members(group)[usize::from(position)].0;
+        if self.targets[target as usize].known_gone {
+            // Nobody waits for who is known to be gone.
+            if let Some(answer) = answer_for(&message, position) {
+                let parcel = Parcel::Message(answer);
+                self.send_to_initiator(now, initiator, initiator, parcel, agenda);
+            }
+            return;
+        }
+        self.send_to_target(now, initiator, target, &Parcel::Message(message), agenda);
+    }
+
+    fn send_to_target(
+        &mut self,
+        now: Time,
+        from: u32,
+        target: u32,
+        parcel: &Parcel,
+        agenda: &mut Agenda<Event>,
+    ) {
+        let ends = (Storm::host_of(from), Storm::host_of(self.repairer(target)));
+        for delay in self.network.send(ends.0, ends.1, &mut self.report.injected) {
+            let Some(delay) = delay else { continue };
+            let parcel = self.damaged_or_not(ends, parcel);
+            let parcel = self.parcels.send(parcel);
+            agenda.at(now + delay, Event::ToTarget { target, parcel });
+        }
+    }
+
+    fn send_to_initiator(
+        &mut self,
+        now: Time,
+        from: u32,
+        initiator: u32,
+        parcel: Parcel,
+        agenda: &mut Agenda<Event>,
+    ) {
+        let ends = (Storm::host_of(from), Storm::host_of(initiator));
+        for delay in self.network.send(ends.0, ends.1, &mut self.report.injected) {
+            let Some(delay) = delay else { continue };
+            let parcel = self.damaged_or_not(ends, &parcel);
+            let parcel = self.parcels.send(parcel);
+            agenda.at(now + delay, Event::ToInitiator { initiator, parcel });
+        }
+    }
+
+    fn damaged_or_not(&mut self, (from, to): (usize, usize), parcel: &Parcel) -> Parcel {
+        match parcel {
+            Parcel::Chunk(request, content)
+                if self.network.damages(from, to, &mut self.report.injected) =>
+            {
+                Parcel::Damaged(*request, content.chunk())
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn end(&mut self, initiator: u32, request: RequestId) -> Option<Running> {
+        let running = self.initiators[initiator as usize].running.remove(&request)?;
+        self.checks -= usize::from(running.purpose == Purpose::Check);
+        Some(running)
+    }
+
+    fn put_done(&mut self, now: Time, initiator: u32, request: RequestId) {
+        let Some(Running { chunk, purpose, kind }) = self.end(initiator, request) else { return };
+        let Kind::Put { made, .. } = kind else { return };
+        match purpose {
+            Purpose::User | Purpose::Check => {
+                self.report.acknowledged += 1;
+                self.catalogue.acknowledge(&chunk);
+            }
+            Purpose::PutAgain | Purpose::Recover => {
+                let outcome = if made { RepairOutcome::Healed } else { RepairOutcome::Complete };
+                self.repaired(now, initiator - self.plan.users, chunk, outcome);
+            }
+        }
+    }
+
+    fn get_done(&mut self, now: Time, initiator: u32, request: RequestId) {
+        let Some(Running { chunk, purpose, kind }) = self.end(initiator, request) else { return };
+        let Kind::Get { content, .. } = kind else { return };
+        let right = self.catalogue.content(&chunk);
+        let Some(content) = content.filter(|content| content == right) else {
+            return self.report.violated(format!("{request} at {now}: {chunk} has wrong content"));
+        };
+        self.report.fetched += 1;
+        if purpose == Purpose::Recover {
+            let kind = Kind::Put { content, made: false };
+            self.begin(now, initiator, Running { chunk, purpose, kind });
+        }
+    }
+
+    fn failed(&mut self, now: Time, initiator: u32, request: RequestId, reason: Failure) {
+        let Some(Running { chunk, purpose, kind }) = self.end(initiator, request) else { return };
+        let is_get = matches!(kind, Kind::Get { .. });
+        let must_be_there = matches!(kind, Kind::Get { must_be_there: true, .. })
+            && self.catalogue.known(&chunk) == Known::Acknowledged;
+        if must_be_there && (purpose == Purpose::Check || reason == Failure::NotFound) {
+            let what = format!("{request} at {now}: acknowledged {chunk} cannot be read: {reason:?}");
+            self.report.violated(what);
+        }
+        match purpose {
+            Purpose::User => self.report.given_up += 1,
+            Purpose::Check if !is_get => {
+                let what = format!("{request} at {now}: {chunk} cannot be put in a calm: {reason:?}");
+                self.report.violated(what);
+            }
+            Purpose::Check => {}
+            Purpose::PutAgain | Purpose::Recover => {
+                let is_nowhere = is_get && reason == Failure::NotFound;
+                let outcome =
+                    if is_nowhere { RepairOutcome::NotFound } else { RepairOutcome::Failed };
+                self.repaired(now, initiator - self.plan.users, chunk, outcome);
+            }
+        }
+    }
+
+    /// A user puts something new, puts something again, or fetches something.
+    fn ask(&mut self, now: Time) {
+        let user = u32::try_from(self.chance.below(u64::from(self.plan.users))).expect("small");
+        let known = self.catalogue.any();
+        let is_get = self.chance.chance(self.plan.get_share);
+        let again = self.chance.chance(0.15);
+        let content = match known {
+            Some(content) if is_get || again => content,
+            _ => self.catalogue.add(self.plan.longest),
+        };
+        let (chunk, purpose) = (content.chunk(), Purpose::User);
+        let kind = if is_get {
+            let must_be_there = self.catalogue.known(&chunk) == Known::Acknowledged;
+            Kind::Get { content: None, must_be_there }
+        } else {
+            Kind::Put { content, made: false }
+        };
+        self.begin(now, user, Running { chunk, purpose, kind });
+    }
+
+    pub(super) fn get(&mut self, now: Time, user: u32, number: u32, purpose: Purpose) {
+        let chunk = self.catalogue.get(number).chunk();
+        let must_be_there = self.catalogue.known(&chunk) == Known::Acknowledged;
+        let kind = Kind::Get { content: None, must_be_there };
+        self.begin(now, user, Running { chunk, purpose, kind });
+    }
+
+    /// A chunk is removed from all targets that are up, as far as they hear of it.
+    fn retire(&mut self, now: Time) {
+        let Some(content) = self.catalogue.any() else { return };
+        let chunk = content.chunk();
+        self.catalogue.retire(&chunk);
+        let (group, _) = (self.groups.group_of(&chunk), ());
+        for member in self.groups.members(group).to_vec() {
+            if let Some(machine) = &mut self.targets[member.0 as usize].machine
+                && machine.chunk_from(std::ops::Bound::Included(chunk)) == Some(chunk)
+            {
+                machine.remove(now, chunk, &mut self.storing);
+                self.take_storing(member.0);
+            }
+        }
+    }
+}
+
+fn new_repair(plan: &Plan, groups: &GroupMap, target: u32) -> Repair {
+    let (group, position) = groups.seat(TargetId(target));
+    Repair::new(plan.repair(), position, groups.members(group).len())
+}
+
+/// What is answered for a member that is gone: that it has no window now. That is true, and concludes
+/// nothing about what it holds.
+fn answer_for(message: &Message, position: u8) -> Option<Message> {
+    match message {
+        Message::PutRequest(asked) => Some(Message::Bid(Bid {
+            request: asked.request,
+            round: asked.round,
+            position,
+            answer: BidAnswer::NotNow { retry_after: AWAY },
+        })),
+        Message::GetRequest(asked) => Some(Message::Offer(Offer {
+            request: asked.request,
+            round: asked.round,
+            position,
+            answer: OfferAnswer::NotNow { retry_after: AWAY },
+        })),
+        _ => None,
+    }
+}

@@ -1,0 +1,109 @@
+//! What is kept of each initiator and each target, and what travels between them.
+
+use std::collections::BTreeMap;
+
+use slotcast_protocol::{ChunkId, Initiator, Message, Repair, RequestId};
+use slotcast_store::{Content, Standing, StoringTarget};
+
+use super::disk::SimulatedDisk;
+use super::windows::Accepted;
+
+/// Why a chunk is put or fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A user wants it.
+    User,
+    /// To see whether the cluster keeps its word: it must succeed.
+    Check,
+    /// A target puts again what it holds.
+    PutAgain,
+    /// A target fetches, and puts, what it has lost.
+    Recover,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Kind {
+    /// Whether a replica had to be made.
+    Put { content: Content, made: bool },
+    /// What has come, and whether the chunk had been acknowledged when it was asked for.
+    Get { content: Option<Content>, must_be_there: bool },
+}
+
+/// A request under way.
+#[derive(Debug, Clone)]
+pub(super) struct Running {
+    pub(super) chunk: ChunkId,
+    pub(super) purpose: Purpose,
+    pub(super) kind: Kind,
+}
+
+/// One initiator: of users, or of the repair of a target.
+#[derive(Debug)]
+pub(super) struct InitiatorHost {
+    pub(super) machine: Initiator,
+    pub(super) running: BTreeMap<RequestId, Running>,
+    /// Counts restarts.
+    pub(super) life: u32,
+}
+
+/// One target with its disk.
+#[derive(Debug)]
+pub(super) struct TargetHost {
+    /// None while it is down.
+    pub(super) machine: Option<StoringTarget>,
+    pub(super) disk: SimulatedDisk,
+    pub(super) repair: Repair,
+    /// What its repair is reading, and whether to put it then.
+    pub(super) reading: BTreeMap<ChunkId, bool>,
+    pub(super) accepted: Accepted,
+    /// Counts crashes and starts.
+    pub(super) life: u32,
+    /// How many times slower than usual the disk is.
+    pub(super) slowness: u64,
+    /// It may have lost replicas since the last heal.
+    pub(super) harmed: bool,
+    /// It is gone and never comes back.
+    pub(super) dark: bool,
+    /// The others know that it is gone.
+    pub(super) known_gone: bool,
+}
+
+impl TargetHost {
+    /// Whether it does all that a target does.
+    pub(super) fn is_well(&self) -> bool {
+        let standing = self.machine.as_ref().map(StoringTarget::standing);
+        matches!(standing, Some(Standing::Open | Standing::Opening))
+    }
+}
+
+/// What travels, or waits for its time.
+#[derive(Debug, Clone)]
+pub(super) enum Parcel {
+    Message(Message),
+    Chunk(RequestId, Content),
+    Damaged(RequestId, ChunkId),
+    Request(RequestId),
+}
+
+/// Parcels under way, named by their slots.
+#[derive(Debug, Default)]
+pub(super) struct Parcels {
+    slots: Vec<Option<Parcel>>,
+    free: Vec<u32>,
+}
+
+impl Parcels {
+    pub(super) fn send(&mut self, parcel: Parcel) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = Some(parcel);
+            return slot;
+        }
+        self.slots.push(Some(parcel));
+        u32::try_from(self.slots.len() - 1).expect("counted in u32")
+    }
+
+    pub(super) fn take(&mut self, slot: u32) -> Parcel {
+        self.free.push(slot);
+        self.slots[slot as usize].take().expect("each parcel arrives once")
+    }
+}

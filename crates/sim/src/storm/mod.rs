@@ -1,0 +1,119 @@
+//! Faults of every kind, on the machines that run in production.
+//!
+//! A *storm* is a small cluster of [`StoringTarget`](slotcast_store::StoringTarget)s over simulated
+//! disks, of initiators, and of the repair of every target, on a network that loses, repeats, delays and
+//! damages what is sent. Targets crash and start again from what was on their disks, lose their disks,
+//! or never come back. Everything is drawn from one seed.
+//!
+//! Faults come in waves. After each they stop, and then must hold:
+//!
+//! * nothing hangs: every request ends, and new ones succeed;
+//! * every acknowledged chunk can be fetched and is right, although replicas were destroyed, at up to
+//!   one member fewer than there are replicas in each group;
+//! * repair brings every acknowledged chunk back to its number of replicas, on stable storage;
+//! * at every acceptance: the windows that a target has accepted do not overlap;
+//! * no disk that was not harmed loses a chunk, and no get of an acknowledged chunk ends in "not found".
+
+mod catalogue;
+mod check;
+mod cluster;
+mod disk;
+mod event;
+mod faults;
+mod hosts;
+mod network;
+mod plan;
+mod report;
+mod windows;
+
+use slotcast_engine::Simulation;
+use slotcast_units::Span;
+
+use cluster::Storm;
+pub use disk::SimulatedDisk;
+pub use report::{Injected, StormReport};
+
+/// A mistake planted into the cluster, to see that the checks find it.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mistake {
+    /// Disks say that they have flushed before they have.
+    AcknowledgeBeforeFlush,
+    /// Targets forget what they have promised, and promise it again.
+    ForgetPromises,
+    /// Repair passes some chunks over.
+    RepairForgets,
+}
+
+/// How long requests and repair may take once the faults have stopped.
+const PATIENCE: Span = Span::from_secs(10);
+const STEP: Span = Span::from_ms(1);
+
+/// Walks that a repair may need: the one under way, and one that goes by what it hears in vain.
+const WALKS: u64 = 3;
+
+/// Runs the storm of `seed`.
+pub fn run_storm(seed: u64) -> StormReport {
+    run_storm_with(seed, None)
+}
+
+/// Runs the storm of `seed` with a planted mistake.
+#[doc(hidden)]
+pub fn run_storm_with(seed: u64, mistake: Option<Mistake>) -> StormReport {
+    let mut simulation = Simulation::new(Storm::new(seed, mistake));
+    simulation.schedule(|storm, agenda| {
+        for target in 0..storm.plan.targets {
+            storm.start(agenda.now(), target);
+        }
+        storm.settle(agenda.now(), agenda);
+    });
+    let (waves, wave) = (simulation.model().plan.waves, simulation.model().plan.wave);
+    for _ in 0..waves {
+        simulation.schedule(|storm, agenda| storm.begin_wave(agenda.now(), agenda));
+        let end = simulation.now() + wave;
+        simulation.run_until(end);
+        simulation.schedule(|storm, agenda| storm.calm(agenda.now(), agenda));
+        if !run_while(&mut simulation, |storm| !storm.is_quiet()) {
+            break;
+        }
+        simulation.schedule(|storm, agenda| storm.check_all(agenda.now(), agenda));
+        if !run_while(&mut simulation, |storm| !storm.is_quiet()) {
+            break;
+        }
+        let before = simulation.model().walks();
+        if !run_while(&mut simulation, |storm| !storm.has_repaired(&before, WALKS)) {
+            break;
+        }
+        simulation.model_mut().check_replicas();
+        if !simulation.model().report.violations.is_empty() {
+            break;
+        }
+        simulation.model_mut().healed();
+    }
+    let (events, trace_hash) = (simulation.executed(), simulation.trace_hash());
+    let storm = simulation.into_model();
+    let mut report = storm.report;
+    for host in &storm.targets {
+        report.healed += host.repair.statistics().healed;
+        report.compacted += host.machine.as_ref().map_or(0, |m| m.statistics().compacted);
+    }
+    StormReport { events, trace_hash, ..report }
+}
+
+/// Runs on while `condition` holds; false if it held too long, which is then reported.
+fn run_while(simulation: &mut Simulation<Storm>, condition: impl Fn(&Storm) -> bool) -> bool {
+    let end = simulation.now() + PATIENCE;
+    while condition(simulation.model()) {
+        let next = simulation.now() + STEP;
+        if next > end {
+            let now = simulation.now();
+            simulation.model_mut().tell_open(now);
+            return false;
+        }
+        simulation.run_until(next);
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests;

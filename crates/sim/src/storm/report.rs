@@ -1,0 +1,99 @@
+//! What a storm did, and what did not hold.
+
+/// Faults injected, by kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Injected {
+    /// Messages and chunks that never arrived.
+    pub lost: u64,
+    /// Of these that a partition kept back.
+    pub partitioned: u64,
+    /// That arrived twice.
+    pub duplicated: u64,
+    /// That were held up until others had overtaken them.
+    pub held_up: u64,
+    /// Chunks that arrived damaged.
+    pub damaged: u64,
+    /// Partitions of the network.
+    pub partitions: u64,
+    /// Targets that lost power and memory, and what was not flushed.
+    pub crashes: u64,
+    /// Targets whose disk was replaced by an empty one, or that never came back.
+    pub gone: u64,
+    /// Bits that changed on a disk.
+    pub rotten_bits: u64,
+    /// Acknowledged sectors that a disk had not written.
+    pub lost_writes: u64,
+    /// Disks that were full for a while.
+    pub full_disks: u64,
+    /// Disks that were slow for a while.
+    pub slow_disks: u64,
+    /// Disks whose reads, writes and flushes failed now and then for a while.
+    pub failing_disks: u64,
+    /// Initiators of users that forgot what they had under way.
+    pub initiator_restarts: u64,
+}
+
+impl Injected {
+    /// Each kind with its name.
+    pub fn all(&self) -> [(&'static str, u64); 14] {
+        [
+            ("lost", self.lost),
+            ("partitioned", self.partitioned),
+            ("duplicated", self.duplicated),
+            ("held_up", self.held_up),
+            ("damaged", self.damaged),
+            ("partitions", self.partitions),
+            ("crashes", self.crashes),
+            ("gone_for_good", self.gone),
+            ("rotten_bits", self.rotten_bits),
+            ("lost_writes", self.lost_writes),
+            ("full_disks", self.full_disks),
+            ("slow_disks", self.slow_disks),
+            ("failing_disks", self.failing_disks),
+            ("initiator_restarts", self.initiator_restarts),
+        ]
+    }
+
+    /// The sum of all kinds.
+    pub fn total(&self) -> u64 {
+        self.all().iter().map(|(_, count)| count).sum()
+    }
+}
+
+/// What a storm found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StormReport {
+    /// It repeats the storm.
+    pub seed: u64,
+    /// Faults injected.
+    pub injected: Injected,
+    /// Puts that were acknowledged.
+    pub acknowledged: u64,
+    /// Puts and gets that were given up, as they may be in a storm.
+    pub given_up: u64,
+    /// Gets that were answered, those of the checks among them.
+    pub fetched: u64,
+    /// Chunks that repair brought back to their number of replicas.
+    pub healed: u64,
+    /// Segments that stores compacted.
+    pub compacted: u64,
+    /// Acceptances after which the accepted windows were checked.
+    pub acceptances: u64,
+    /// Events executed.
+    pub events: u64,
+    /// A fingerprint of all of them: equal seeds give equal ones.
+    pub trace_hash: u64,
+    /// What did not hold; empty is as it should be. At most [`StormReport::MOST_VIOLATIONS`].
+    pub violations: Vec<String>,
+}
+
+impl StormReport {
+    /// Further ones are not kept: the first ones tell most.
+    pub const MOST_VIOLATIONS: usize = 8;
+
+    pub(super) fn violated(&mut self, what: String) {
+        if self.violations.len() < StormReport::MOST_VIOLATIONS {
+            self.violations.push(what);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+use super::*;
+
+fn clean(seed: u64) -> StormReport {
+    let report = run_storm(seed);
+    assert!(report.violations.is_empty(), "seed {seed}: {:#?}", report.violations);
+    report
+}
+
+#[test]
+fn no_storm_loses_what_was_acknowledged() {
+    let mut all = StormReport::default();
+    for seed in 0..60 {
+        let report = clean(seed);
+        all.acknowledged += report.acknowledged;
+        all.healed += report.healed;
+        all.compacted += report.compacted;
+        all.injected.crashes += report.injected.crashes;
+        all.injected.gone += report.injected.gone;
+    }
+    assert!(all.acknowledged > 2_000 && all.healed > 200, "{all:?}");
+    assert!(all.injected.crashes > 50 && all.injected.gone > 20, "{all:?}");
+    assert!(all.compacted > 0, "{all:?}");
+}
+
+#[test]
+fn equal_seeds_are_equal_storms() {
+    assert_eq!(run_storm(7), run_storm(7));
+    assert_ne!(run_storm(7).trace_hash, run_storm(8).trace_hash);
+}
+
+/// How many of some storms find the mistake.
+fn found(mistake: Mistake) -> usize {
+    (0..20).filter(|seed| !run_storm_with(*seed, Some(mistake)).violations.is_empty()).count()
+}
+
+#[test]
+fn an_acknowledgement_before_the_flush_is_found() {
+    assert!(found(Mistake::AcknowledgeBeforeFlush) > 5);
+}
+
+#[test]
+fn a_window_promised_twice_is_found() {
+    assert!(found(Mistake::ForgetPromises) > 0);
+}
+
+#[test]
+fn a_repair_that_forgets_is_found() {
+    assert!(found(Mistake::RepairForgets) > 3);
+}
