@@ -10,6 +10,7 @@ mod compare;
 mod explain;
 mod failure;
 mod format;
+mod fuzz;
 mod list;
 mod node;
 mod output;
@@ -42,6 +43,7 @@ Examples:
   slotcast sweep experiments/open-loop.toml    every point of a sweep; goes on where it was stopped
   slotcast sim --list                          everything that an experiment can set
   slotcast explain disk.rate                   one of those in full
+  slotcast fuzz --seeds 2000                   storms of faults on the code that runs in production
 
 Exit status:
   0  all is well
@@ -63,6 +65,7 @@ enum Command {
     Sweep(sweep::Arguments),
     Plan(plan::Arguments),
     Explain(explain::Arguments),
+    Fuzz(fuzz::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -80,6 +83,7 @@ fn main() -> ExitCode {
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Fuzz(arguments) => fuzz::run(&arguments),
     };
     result.unwrap_or_else(failure::report)
 }

@@ -126,6 +126,7 @@ impl Storm {
                 life: 0,
                 slowness: 1,
                 harmed: false,
+                was_harmed: false,
                 dark: false,
                 known_gone: false,
             }
@@ -359,7 +360,7 @@ impl Storm {
                 self.report.violated(format!("target {target} at {now} does not open: {error}"));
             }
             StoringEffect::Lost(chunk) => {
-                if !host.harmed {
+                if !host.was_harmed {
                     let what = format!("target {target} at {now} lost {chunk} without a reason");
                     self.report.violated(what);
                 }

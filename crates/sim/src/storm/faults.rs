@@ -49,13 +49,14 @@ impl Storm {
             host.disk.failures = 0;
             host.disk.read_failures = 0;
             host.slowness = 1;
-            if host.dark || host.is_well() {
+            // Damage to the header of a record shows only when a store is opened, so those that may have
+            // any are opened anew.
+            if host.dark || (host.is_well() && !host.harmed) {
                 continue;
             }
             if host.machine.is_some() {
                 // After a failed write a store has to be opened anew; a full one finds room by itself.
-                let standing = host.machine.as_ref().map(slotcast_store::StoringTarget::standing);
-                if standing == Some(slotcast_store::Standing::Full) {
+                if host.is_full() && !host.harmed {
                     continue;
                 }
                 self.stop(now, target, agenda);
@@ -78,6 +79,7 @@ impl Storm {
         let room = harmed.count() < self.plan.most_harmed();
         let host = &mut self.targets[target as usize];
         host.harmed |= room && !host.dark;
+        host.was_harmed |= host.harmed;
         host.harmed
     }
 

@@ -62,6 +62,8 @@ pub(super) struct TargetHost {
     pub(super) slowness: u64,
     /// It may have lost replicas since the last heal.
     pub(super) harmed: bool,
+    /// It was ever harmed: rot may hide in what nobody reads, such as a chunk that was removed.
+    pub(super) was_harmed: bool,
     /// It is gone and never comes back.
     pub(super) dark: bool,
     /// The others know that it is gone.
@@ -69,6 +71,11 @@ pub(super) struct TargetHost {
 }
 
 impl TargetHost {
+    /// Whether it has no room for puts, and is well otherwise.
+    pub(super) fn is_full(&self) -> bool {
+        self.machine.as_ref().is_some_and(|machine| machine.standing() == Standing::Full)
+    }
+
     /// Whether it does all that a target does.
     pub(super) fn is_well(&self) -> bool {
         let standing = self.machine.as_ref().map(StoringTarget::standing);
