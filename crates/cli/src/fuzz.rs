@@ -110,7 +110,10 @@ fn run_all(arguments: &Arguments) -> Vec<StormReport> {
             let failing = failing.fetch_add(has_failed, Ordering::Relaxed) + has_failed;
             bar.tell(format!("{failing} failing"));
             bar.advance(1);
-            reports.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((number, report));
+            reports
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .push((number, report));
         }
     };
     thread::scope(|scope| {
@@ -177,10 +180,11 @@ fn told(summary: &Summary) -> String {
         .iter()
         .map(|(kind, count)| format!("{} {count}", kind.replace('_', " ")))
         .collect();
-    let Summary { acknowledged, fetched, healed, events, trace_hash, .. } = summary;
+    let Summary { acknowledged, fetched, healed, compacted_segments, events, trace_hash, .. } =
+        summary;
     text.push_str(&format!(
         "{}, {} failing; faults: {}; {acknowledged} chunks acknowledged, {fetched} fetched, {healed} \
-         healed; {events} events, trace {trace_hash}\n",
+         healed, {compacted_segments} segments compacted; {events} events, trace {trace_hash}\n",
         counted(usize::try_from(summary.seeds).unwrap_or(usize::MAX), "storm"),
         summary.failing.len(),
         kinds.join(", "),

@@ -106,6 +106,55 @@ fn what_was_put_is_there_after_a_kill() {
 }
 
 #[test]
+fn a_target_that_lost_its_folder_is_made_up_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let data = folder.path().join("data");
+    let served = Served::start(&data, &[]);
+    fs::write(path("in"), content(12_000_000, 7)).unwrap();
+    let address = served.says(&["put", &path("in")]);
+    let holders = |served: &Served| -> Vec<Vec<u64>> {
+        let chunks = served.says(&["stat", &address, "--json"]);
+        let chunks: serde_json::Value = serde_json::from_str(&chunks).unwrap();
+        let chunks = chunks.as_array().unwrap().iter();
+        let numbers = |chunk: &serde_json::Value| {
+            let holders = chunk["holders"].as_array().unwrap().iter();
+            holders.map(|holder| holder.as_u64().unwrap()).collect()
+        };
+        chunks.map(numbers).collect()
+    };
+    let before = holders(&served);
+    let gone = before[0][0];
+    drop(served);
+
+    fs::remove_dir_all(data.join(format!("target-{gone:03}"))).unwrap();
+    let served = Served::start(&data, &[]);
+    let lost = before.iter().filter(|chunk| chunk.contains(&gone)).count() as u64;
+    let healed = |status: &serde_json::Value| -> u64 {
+        let targets = status["targets"].as_array().unwrap().iter();
+        targets.map(|target| target["repair"]["healed_chunks"].as_u64().unwrap()).sum()
+    };
+    // Nobody asks for it; how long it takes is the machine's affair.
+    loop {
+        if holders(&served).iter().all(|chunk| chunk.len() >= 3) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    served.says(&["get", &address, "-o", &path("out")]);
+    assert!(fs::read(path("out")).unwrap() == content(12_000_000, 7));
+    loop {
+        let status = served.says(&["status", "--json"]);
+        let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+        if healed(&status) >= lost {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert!(served.says(&["status"]).contains("0 chunks known to have too few replicas"));
+}
+
+#[test]
 fn errors_say_what_is_wrong() {
     let folder = tempfile::tempdir().expect("a folder");
     let served = Served::start(&folder.path().join("data"), &[]);

@@ -68,6 +68,12 @@ pub(crate) fn text(status: &NodeStatus) -> String {
     gauge("target_content", "Content of those chunks", Some(Unit::Bytes), |t| t.content_bytes);
     gauge("target_void", "Records that await compaction", Some(Unit::Bytes), |t| t.void_bytes);
     gauge("target_segments", "Segments of the target", None, |t| u64::from(t.segments));
+    gauge("target_under_replicated_chunks", "Chunks known to have too few replicas", None, |t| {
+        t.repair.under_replicated_chunks
+    });
+    gauge("target_repair_walking", "Whether a walk over all chunks is under way", None, |t| {
+        u64::from(t.repair.walk.is_some())
+    });
     let mut counter = |name: &str, help: &str, of: fn(&Target) -> u64| {
         let family = Family::<Labels, Counter>::default();
         for target in &status.targets {
@@ -79,6 +85,15 @@ pub(crate) fn text(status: &NodeStatus) -> String {
     counter("target_flushes", "Batches put on stable storage", |t| t.flushed_batches);
     counter("target_compacted_segments", "Segments that compaction freed", |t| {
         t.compacted_segments
+    });
+    counter("target_repair_healed_chunks", "Chunks brought back to all their replicas", |t| {
+        t.repair.healed_chunks
+    });
+    counter("target_repair_failed_attempts", "Attempts to heal that failed", |t| {
+        t.repair.failed_attempts
+    });
+    counter("target_repair_visited_chunks", "Chunks that walks have visited", |t| {
+        t.repair.visited_chunks
     });
     if let Some(network) = &status.network {
         register_network(&mut registry, network);

@@ -14,16 +14,16 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use slotcast_protocol::{
     ChunkId, Failure, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorInput, Members,
-    Message, RequestId, TargetId,
+    Message, RepairInput, RepairOutcome, RepairProgress, RepairStatistics, RequestId, TargetId,
 };
 use slotcast_store::{Content, OpId, Standing, Statistics};
-use slotcast_units::{Size, Time};
+use slotcast_units::{Size, Span, Time};
 use tokio::sync::oneshot;
 
 use crate::clock::Clock;
 use crate::disk::DiskResult;
 use crate::network::NetworkEvent;
-use crate::remote::Remote;
+use crate::remote::{Remote, answer_for};
 use crate::target::{TargetHost, TargetNews, TargetWish};
 
 /// How a put ended.
@@ -54,12 +54,38 @@ pub struct TargetStatus {
     pub standing: Standing,
     /// Its numbers.
     pub statistics: Statistics,
+    /// What its repair has done.
+    pub repair: RepairStatistics,
+    /// How far its walk is, if one is under way.
+    pub walk: Option<RepairProgress>,
 }
 
 /// A request of this node's initiator.
 enum Running {
     Put(Content, oneshot::Sender<PutResult>),
     Get(Option<Content>, oneshot::Sender<GetResult>),
+    /// The repair of a target puts again; whether a replica had to be made.
+    PutAgain {
+        target: TargetId,
+        content: Content,
+        made: bool,
+    },
+    /// The repair of a target fetches what was lost.
+    Recover {
+        target: TargetId,
+        chunk: ChunkId,
+        content: Option<Content>,
+    },
+}
+
+impl Running {
+    /// What a put sends.
+    fn payload(&self) -> Option<&Content> {
+        match self {
+            Running::Put(content, _) | Running::PutAgain { content, .. } => Some(content),
+            Running::Get(..) | Running::Recover { .. } => None,
+        }
+    }
 }
 
 /// What is due at a time.
@@ -69,7 +95,16 @@ enum Due {
     Transfer(RequestId, GroupId, Members),
     /// A chunk leaves a target for an initiator.
     Delivery(TargetId, RequestId, Content),
+    /// The repair of a target wants to be woken.
+    WakeRepair(TargetId),
+    /// Something changed for the members of a group.
+    Changed(GroupId),
+    /// A node may have been silent for too long.
+    NodeGone(u32),
 }
+
+/// From the opening of a target to the beginning of its repair: the others open, too.
+const OPENING: Span = Span::from_ms(500);
 
 /// Between machines of this node.
 pub(crate) enum Local {
@@ -131,6 +166,13 @@ impl Reactor {
 
     /// Runs until told to stop.
     pub(crate) fn run(mut self) {
+        let now = self.clock.now();
+        if let Some(remote) = &mut self.remote {
+            let gone_at = now + remote.gone_after;
+            for node in remote.begin(now) {
+                self.at(gone_at, Due::NodeGone(node));
+            }
+        }
         loop {
             let now = self.clock.now();
             self.run_due(now);
@@ -174,11 +216,11 @@ impl Reactor {
                 let holders = self.targets.values().filter(|host| host.holds(&chunk));
                 let _ = reply.send(holders.map(|host| host.id).collect());
             }
-            Event::Status(reply) => drop(reply.send(self.status())),
+            Event::Status(reply) => drop(reply.send(self.status(now))),
             Event::Disk(target, op, result) => {
                 if let Some(host) = self.targets.get_mut(&target) {
                     host.disk(now, op, result, &mut self.wishes, &mut self.news);
-                    self.heed(target);
+                    self.heed(now, target);
                 }
             }
             Event::Network(event) => self.network(now, *event),
@@ -195,7 +237,14 @@ impl Reactor {
                 let is_running = self.running.contains_key(&heard.message.request());
                 remote.heard(&heard, is_running, &self.groups, &mut self.local);
             }
-            NetworkEvent::Peer(node, is_up) => remote.peer(node, is_up),
+            NetworkEvent::Peer(node, is_up) => {
+                let gone_after = remote.gone_after;
+                remote.peer(now, node, is_up);
+                match is_up {
+                    true => self.node_changed(now, node),
+                    false => self.at(now + gone_after, Due::NodeGone(node)),
+                }
+            }
             NetworkEvent::NotReached(request, members) => {
                 remote.not_reached(request, members, &mut self.local);
             }
@@ -218,7 +267,7 @@ impl Reactor {
                         }
                         None => host.damaged(now, request, name, &mut self.wishes, &mut self.news),
                     }
-                    self.heed(target);
+                    self.heed(now, target);
                 }
             }
         }
@@ -226,8 +275,10 @@ impl Reactor {
 
     /// The chunk of a get is here, or what came of it is useless.
     fn delivered(&mut self, now: Time, request: RequestId, content: Option<Content>, intact: bool) {
-        if let (Some(Running::Get(slot, _)), Some(content)) =
-            (self.running.get_mut(&request), content)
+        if let (
+            Some(Running::Get(slot, _) | Running::Recover { content: slot, .. }),
+            Some(content),
+        ) = (self.running.get_mut(&request), content)
         {
             *slot = Some(content);
         }
@@ -235,18 +286,69 @@ impl Reactor {
     }
 
     fn put(&mut self, now: Time, content: Content, reply: oneshot::Sender<PutResult>) {
-        let size = Size::from_bytes(content.bytes().len() as u64);
-        let (chunk, effects) = (content.chunk(), &mut self.initiator_effects);
-        let request = self.initiator.put(now, chunk, size, &self.groups, effects);
+        let request = self.start_put(now, &content);
         self.running.insert(request, Running::Put(content, reply));
     }
 
-    fn status(&self) -> Vec<TargetStatus> {
+    fn start_put(&mut self, now: Time, content: &Content) -> RequestId {
+        let size = Size::from_bytes(content.bytes().len() as u64);
+        let (chunk, effects) = (content.chunk(), &mut self.initiator_effects);
+        self.initiator.put(now, chunk, size, &self.groups, effects)
+    }
+
+    /// Whether a member of `group` does not answer at present, and may soon: its replicas are not to be
+    /// replaced. When it does, or is gone, the group has changed, and a walk begins.
+    fn may_return(&self, now: Time, group: GroupId) -> bool {
+        let mut here = self.groups.members(group).iter().filter_map(|t| self.targets.get(t));
+        here.any(|host| host.standing() == Standing::Opening)
+            || self.remote.as_ref().is_some_and(|remote| remote.may_return(now, group))
+    }
+
+    /// The repair of `target` puts again.
+    fn put_again(&mut self, now: Time, target: TargetId, content: Content) {
+        if self.may_return(now, self.groups.seat(target).0) {
+            let input = RepairInput::Ended(content.chunk(), RepairOutcome::Complete);
+            return self.tell_repair(now, target, input);
+        }
+        let request = self.start_put(now, &content);
+        self.running.insert(request, Running::PutAgain { target, content, made: false });
+    }
+
+    fn recover(&mut self, now: Time, target: TargetId, chunk: ChunkId) {
+        let effects = &mut self.initiator_effects;
+        let request = self.initiator.get(now, chunk, &self.groups, effects);
+        self.running.insert(request, Running::Recover { target, chunk, content: None });
+    }
+
+    fn tell_repair(&mut self, now: Time, target: TargetId, input: RepairInput) {
+        if let Some(host) = self.targets.get_mut(&target) {
+            host.repair(now, input, &mut self.wishes, &mut self.news);
+            self.heed(now, target);
+        }
+    }
+
+    /// A member of `group` is gone or back.
+    fn group_changed(&mut self, now: Time, group: GroupId) {
+        for target in self.groups.members(group).to_vec() {
+            self.tell_repair(now, target, RepairInput::Changed);
+        }
+    }
+
+    fn node_changed(&mut self, now: Time, node: u32) {
+        let groups = self.remote.as_ref().map(|remote| remote.groups_of(node));
+        for group in groups.unwrap_or_default() {
+            self.group_changed(now, group);
+        }
+    }
+
+    fn status(&self, now: Time) -> Vec<TargetStatus> {
         let status = |host: &TargetHost| TargetStatus {
             target: host.id,
             path: host.path.clone(),
             standing: host.standing(),
             statistics: host.statistics(),
+            repair: host.repair_statistics(),
+            walk: host.repair_progress(now),
         };
         self.targets.values().map(status).collect()
     }
@@ -272,6 +374,18 @@ impl Reactor {
                     }
                     self.delivered(now, request, Some(content), true);
                 }
+                Some(Due::WakeRepair(target)) => self.tell_repair(now, target, RepairInput::Wake),
+                Some(Due::Changed(group)) => match self.may_return(now, group) {
+                    true => self.at(now + OPENING, Due::Changed(group)),
+                    false => self.group_changed(now, group),
+                },
+                Some(Due::NodeGone(node)) => {
+                    let is_gone =
+                        self.remote.as_ref().is_some_and(|remote| remote.is_gone(now, node));
+                    if is_gone {
+                        self.node_changed(now, node);
+                    }
+                }
                 None => {}
             }
             self.settle(now);
@@ -280,13 +394,13 @@ impl Reactor {
 
     /// The chunk of a put is handed to each of its targets.
     fn transfer(&mut self, now: Time, request: RequestId, group: GroupId, to: Members) {
-        let Some(Running::Put(content, _)) = self.running.get(&request) else { return };
-        let content = content.clone();
+        let payload = self.running.get(&request).and_then(Running::payload);
+        let Some(content) = payload.cloned() else { return };
         for position in to.iter() {
             let target = self.groups.members(group)[usize::from(position)];
             if let Some(host) = self.targets.get_mut(&target) {
                 host.received(now, request, content.clone(), &mut self.wishes, &mut self.news);
-                self.heed(target);
+                self.heed(now, target);
             }
         }
     }
@@ -295,11 +409,15 @@ impl Reactor {
     fn settle(&mut self, now: Time) {
         loop {
             self.carry_out(now);
+            if !self.initiator_effects.is_empty() {
+                continue;
+            }
             match self.local.pop_front() {
                 Some(Local::ToTarget(target, message)) => {
+                    self.overhear(now, target, &message);
                     if let Some(host) = self.targets.get_mut(&target) {
                         host.message(now, &message, &mut self.wishes, &mut self.news);
-                        self.heed(target);
+                        self.heed(now, target);
                     }
                 }
                 Some(Local::ToInitiator(message)) => {
@@ -314,7 +432,19 @@ impl Reactor {
         self.initiator.handle(now, input, &self.groups, &mut self.initiator_effects);
     }
 
-    fn heed(&mut self, target: TargetId) {
+    /// The repair of a target needs not put what somebody else puts.
+    fn overhear(&mut self, now: Time, target: TargetId, message: &Message) {
+        let Message::PutRequest(asked) = message else { return };
+        let is_its_own = matches!(
+            self.running.get(&asked.request),
+            Some(Running::PutAgain { target: by, .. }) if *by == target
+        );
+        if !is_its_own {
+            self.tell_repair(now, target, RepairInput::Heard(asked.chunk));
+        }
+    }
+
+    fn heed(&mut self, now: Time, target: TargetId) {
         let mut wishes = std::mem::take(&mut self.wishes);
         for wish in wishes.drain(..) {
             match wish {
@@ -328,10 +458,16 @@ impl Reactor {
                     }
                     _ => self.at(start, Due::Delivery(target, request, content)),
                 },
+                TargetWish::PutAgain(content) => self.put_again(now, target, content),
+                TargetWish::Recover(chunk) => self.recover(now, target, chunk),
+                TargetWish::WakeRepair(time) => self.at(time, Due::WakeRepair(target)),
             }
         }
         self.wishes = wishes;
         for news in std::mem::take(&mut self.news) {
+            // Opened, for itself; not opened or gone, for the others.
+            let (group, _) = self.groups.seat(target);
+            self.at(now + OPENING, Due::Changed(group));
             if let (TargetNews::Opened | TargetNews::NotOpened(_), Some((count, _))) =
                 (news, &mut self.opened)
             {
@@ -354,12 +490,20 @@ impl Reactor {
                     };
                     for position in to.iter() {
                         let target = self.groups.members(group)[usize::from(position)];
-                        self.local.push_back(Local::ToTarget(target, message));
+                        if self.targets.get(&target).is_some_and(TargetHost::is_gone) {
+                            answer_for(&message, position, &mut self.local);
+                        } else {
+                            self.local.push_back(Local::ToTarget(target, message));
+                        }
                     }
                 }
                 InitiatorEffect::Transfer { request, group, to, start, .. } => {
-                    let to = match (&self.remote, self.running.get(&request)) {
-                        (Some(remote), Some(Running::Put(content, _))) => {
+                    if let Some(Running::PutAgain { made, .. }) = self.running.get_mut(&request) {
+                        *made = true;
+                    }
+                    let payload = self.running.get(&request).and_then(Running::payload);
+                    let to = match (&self.remote, payload) {
+                        (Some(remote), Some(content)) => {
                             remote.send_put(now, request, group, to, content, start)
                         }
                         _ => to,
@@ -368,17 +512,22 @@ impl Reactor {
                         self.at(start, Due::Transfer(request, group, to));
                     }
                 }
-                InitiatorEffect::PutDone { request, .. } => self.end(request, None),
-                InitiatorEffect::GetDone { request, .. } => self.end(request, None),
-                InitiatorEffect::Failed { request, reason, .. } => self.end(request, Some(reason)),
+                InitiatorEffect::PutDone { request, .. } => self.end(now, request, None),
+                InitiatorEffect::GetDone { request, .. } => self.end(now, request, None),
+                InitiatorEffect::Failed { request, reason, .. } => {
+                    self.end(now, request, Some(reason))
+                }
                 InitiatorEffect::WakeAt(time) => self.at(time, Due::Wake),
             }
         }
-        self.initiator_effects = effects;
+        // Repair may have started something in the meantime.
+        if self.initiator_effects.is_empty() {
+            self.initiator_effects = effects;
+        }
     }
 
     /// Whoever asked may have gone: then nobody listens.
-    fn end(&mut self, request: RequestId, failure: Option<Failure>) {
+    fn end(&mut self, now: Time, request: RequestId, failure: Option<Failure>) {
         if let Some(remote) = &mut self.remote {
             remote.forget(request);
         }
@@ -389,6 +538,24 @@ impl Reactor {
             (Some(Running::Get(content, reply)), failure) => {
                 let failure = failure.unwrap_or(Failure::Undelivered);
                 let _ = reply.send(content.ok_or(failure));
+            }
+            (Some(Running::PutAgain { target, content, made }), failure) => {
+                let outcome = match (failure, made) {
+                    (Some(_), _) => RepairOutcome::Failed,
+                    (None, true) => RepairOutcome::Healed,
+                    (None, false) => RepairOutcome::Complete,
+                };
+                self.tell_repair(now, target, RepairInput::Ended(content.chunk(), outcome));
+            }
+            (Some(Running::Recover { target, content: Some(content), .. }), None) => {
+                self.put_again(now, target, content);
+            }
+            (Some(Running::Recover { target, chunk, .. }), failure) => {
+                let outcome = match failure {
+                    Some(Failure::NotFound) => RepairOutcome::NotFound,
+                    _ => RepairOutcome::Failed,
+                };
+                self.tell_repair(now, target, RepairInput::Ended(chunk, outcome));
             }
             (None, _) => {}
         }

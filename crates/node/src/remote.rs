@@ -1,7 +1,7 @@
 //! The other nodes, as the reactor sees them: where the members of a group are, on which clock they speak,
 //! and who is not there.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use slotcast_protocol::{
@@ -21,8 +21,8 @@ pub(crate) struct Remote {
     network: Network,
     /// The nodes of the members of each group, in order of position.
     nodes: Vec<Vec<u32>>,
-    /// Nodes that are not heard.
-    down: BTreeSet<u32>,
+    /// Nodes that are not heard, and since when.
+    down: BTreeMap<u32, Time>,
     /// Nodes that have left a question unanswered, and since when.
     silent: BTreeMap<u32, Time>,
     /// How long an answer takes at most; whoever is silent for longer is not waited for.
@@ -30,6 +30,8 @@ pub(crate) struct Remote {
     /// By how much the clock was ahead of the member at a position that made an offer for a request: what is
     /// granted goes back by the same.
     ahead: BTreeMap<(RequestId, u8), i64>,
+    /// How long a node is silent before what it holds is replaced.
+    pub(crate) gone_after: Span,
 }
 
 /// How long an initiator should wait for a node that is not there.
@@ -41,15 +43,16 @@ impl Remote {
         network: Network,
         groups: &GroupMap,
         node_of: &BTreeMap<TargetId, u32>,
-        patience: Span,
+        (patience, gone_after): (Span, Span),
     ) -> Remote {
         let of = |target: &TargetId| node_of.get(target).copied().unwrap_or(node);
         let nodes = (0..groups.groups())
             .map(|group| groups.members(GroupId(group)).iter().map(of).collect())
             .collect();
-        let down = node_of.values().copied().filter(|other| *other != node).collect();
+        let others = node_of.values().copied().filter(|other| *other != node);
+        let down = others.map(|other| (other, Time::ZERO)).collect();
         let silent = BTreeMap::new();
-        Remote { node, network, nodes, down, silent, patience, ahead: BTreeMap::new() }
+        Remote { node, network, nodes, down, silent, patience, ahead: BTreeMap::new(), gone_after }
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
@@ -134,7 +137,7 @@ impl Remote {
         let (here, mut away) = self.split(group, to);
         let is_question = matches!(message, Message::PutRequest(_) | Message::GetRequest(_));
         away.retain(|(node, members)| {
-            let is_down = self.down.contains(node);
+            let is_down = self.down.contains_key(node);
             let is_late = |since: &Time| now.saturating_since(*since) > self.patience;
             if is_down || self.silent.get(node).is_some_and(is_late) {
                 members.iter().for_each(|position| answer_for(&message, position, local));
@@ -210,12 +213,36 @@ impl Remote {
         }
     }
 
-    pub(crate) fn peer(&mut self, node: u32, is_up: bool) {
+    pub(crate) fn peer(&mut self, now: Time, node: u32, is_up: bool) {
         if is_up {
             self.down.remove(&node);
         } else {
-            self.down.insert(node);
+            self.down.insert(node, now);
         }
+    }
+
+    /// From now on the other nodes are waited for; gives those that are not heard.
+    pub(crate) fn begin(&mut self, now: Time) -> Vec<u32> {
+        self.down.values_mut().for_each(|since| *since = now);
+        self.down.keys().copied().collect()
+    }
+
+    /// Whether a member of `group` is away and may be back soon.
+    pub(crate) fn may_return(&self, now: Time, group: GroupId) -> bool {
+        let nodes = &self.nodes[group.0 as usize];
+        nodes.iter().any(|node| self.down.contains_key(node) && !self.is_gone(now, *node))
+    }
+
+    /// Whether a node has been silent for so long that what it holds is to be replaced.
+    pub(crate) fn is_gone(&self, now: Time, node: u32) -> bool {
+        let since = self.down.get(&node);
+        since.is_some_and(|since| now.saturating_since(*since) >= self.gone_after)
+    }
+
+    /// The groups that a node has members of.
+    pub(crate) fn groups_of(&self, node: u32) -> Vec<GroupId> {
+        let all = (0..).map(GroupId).zip(&self.nodes);
+        all.filter(|(_, nodes)| nodes.contains(&node)).map(|(group, _)| group).collect()
     }
 
     /// A request is over.
@@ -240,7 +267,7 @@ fn times(message: &Message) -> u32 {
 
 /// What is answered for a member whose node is not there, so that nobody waits for it: that it has no window
 /// now. That is true, and concludes nothing about what it holds.
-fn answer_for(message: &Message, position: u8, local: &mut VecDeque<Local>) {
+pub(crate) fn answer_for(message: &Message, position: u8, local: &mut VecDeque<Local>) {
     let answer = match message {
         Message::PutRequest(asked) => Message::Bid(Bid {
             request: asked.request,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use slotcast_store::Standing;
+use slotcast_units::Span;
 
 use crate::network::{PeerStatus, Shared};
 use crate::reactor::TargetStatus;
@@ -80,6 +81,38 @@ pub struct Target {
     pub compacted_segments: u64,
     /// Batches that were flushed since the start.
     pub flushed_batches: u64,
+    /// What it does so that its chunks have all their replicas.
+    #[serde(default)]
+    pub repair: Repair,
+}
+
+/// The repair of one target.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Repair {
+    /// Chunks known to have too few replicas at present.
+    pub under_replicated_chunks: u64,
+    /// Chunks that had too few, and have enough now, since the start.
+    pub healed_chunks: u64,
+    /// Attempts that failed since the start.
+    pub failed_attempts: u64,
+    /// Chunks visited since the start, each once in every walk.
+    pub visited_chunks: u64,
+    /// Walks over all chunks that have ended since the start.
+    pub walks: u64,
+    /// The walk under way, if one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub walk: Option<Walk>,
+}
+
+/// A walk over all chunks of a target.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Walk {
+    /// Chunks visited in it.
+    pub visited_chunks: u64,
+    /// Chunks healed in it, per second.
+    pub healed_per_second: f64,
+    /// Seconds that it will still take at its pace so far; unknown at first.
+    pub remaining_seconds: Option<f64>,
 }
 
 impl NodeStatus {
@@ -142,6 +175,30 @@ impl Target {
             unreadable_segments: numbers.unreadable_segments,
             compacted_segments: numbers.compacted,
             flushed_batches: numbers.batches,
+            repair: Repair::new(status),
+        }
+    }
+}
+
+impl Repair {
+    fn new(status: &TargetStatus) -> Repair {
+        let numbers = &status.repair;
+        let walk = status.walk.map(|walk| {
+            let seconds = |span: Span| span.as_ns() as f64 / 1e9;
+            let elapsed = seconds(walk.elapsed);
+            Walk {
+                visited_chunks: walk.visited,
+                healed_per_second: if elapsed > 0.0 { walk.healed as f64 / elapsed } else { 0.0 },
+                remaining_seconds: walk.remaining(status.statistics.chunks).map(seconds),
+            }
+        });
+        Repair {
+            under_replicated_chunks: numbers.under_replicated,
+            healed_chunks: numbers.healed,
+            failed_attempts: numbers.failed,
+            visited_chunks: numbers.visited,
+            walks: numbers.walks,
+            walk,
         }
     }
 }

@@ -1,9 +1,15 @@
-//! Hosts one target of this node: the machine, and its disk.
+//! Hosts one target of this node: the machine, its disk, and the repair of what it holds.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use slotcast_protocol::{ChunkId, InitiatorId, Message, RequestId, TargetConfig, TargetId};
-use slotcast_store::{Content, OpId, Standing, Statistics, StoringEffect, StoringTarget};
+use slotcast_protocol::{
+    ChunkId, InitiatorId, Message, Repair, RepairEffect, RepairInput, RepairOutcome,
+    RepairProgress, RepairStatistics, RequestId, TargetConfig, TargetId,
+};
+use slotcast_store::{
+    Content, DiskError, OpId, Standing, Statistics, StoringEffect, StoringTarget,
+};
 use slotcast_units::Time;
 
 use crate::disk::{Disk, DiskResult};
@@ -15,17 +21,23 @@ pub(crate) enum TargetWish {
     Send(InitiatorId, Message),
     /// Send a chunk to the initiator of the request, from this time on.
     Transfer { request: RequestId, content: Content, start: Time },
+    /// Put this into the group again, and say how it ended with [`TargetHost::repair`].
+    PutAgain(Content),
+    /// Fetch this and put it into the group again; the same.
+    Recover(ChunkId),
+    /// Say [`RepairInput::Wake`] then.
+    WakeRepair(Time),
 }
 
-/// What became of a chunk that a target holds.
+/// What became of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TargetNews {
     /// It is open and takes requests.
     Opened,
     /// It cannot be opened.
-    NotOpened(slotcast_store::DiskError),
-    /// A stored chunk turned out to be unreadable.
-    Lost(ChunkId),
+    NotOpened(DiskError),
+    /// Its folder has disappeared.
+    Gone,
 }
 
 /// One target of this node.
@@ -35,6 +47,11 @@ pub(crate) struct TargetHost {
     machine: StoringTarget,
     disk: Disk,
     effects: Vec<StoringEffect>,
+    repair: Repair,
+    /// What its repair is reading, and whether it is to be put then.
+    reading: BTreeMap<ChunkId, bool>,
+    repairing: Vec<RepairEffect>,
+    is_gone: bool,
 }
 
 impl TargetHost {
@@ -46,12 +63,49 @@ impl TargetHost {
         config: TargetConfig,
         store: slotcast_store::Config,
         disk: Disk,
+        repair: Repair,
     ) -> TargetHost {
         let mut effects = Vec::new();
         let machine = StoringTarget::open(now, config, store, &mut effects);
-        let mut host = TargetHost { id, path, machine, disk, effects };
-        host.carry_out(&mut Vec::new(), &mut Vec::new());
+        let (reading, repairing) = (BTreeMap::new(), Vec::new());
+        let mut host = TargetHost {
+            id,
+            path,
+            machine,
+            disk,
+            effects,
+            repair,
+            reading,
+            repairing,
+            is_gone: false,
+        };
+        host.carry_out(now, &mut Vec::new(), &mut Vec::new());
         host
+    }
+
+    /// Whether it neither answers nor comes back while the node runs.
+    pub(crate) fn is_gone(&self) -> bool {
+        matches!(self.machine.standing(), Standing::Failed(_) | Standing::ReadOnly(DiskError::Gone))
+    }
+
+    pub(crate) fn repair_statistics(&self) -> RepairStatistics {
+        self.repair.statistics()
+    }
+
+    pub(crate) fn repair_progress(&self, now: Time) -> Option<RepairProgress> {
+        self.repair.progress(now)
+    }
+
+    /// Its repair is told something.
+    pub(crate) fn repair(
+        &mut self,
+        now: Time,
+        input: RepairInput,
+        wishes: &mut Vec<TargetWish>,
+        news: &mut Vec<TargetNews>,
+    ) {
+        self.repair.handle(now, input, &self.machine, &mut self.repairing);
+        self.carry_out(now, wishes, news);
     }
 
     pub(crate) fn standing(&self) -> Standing {
@@ -75,7 +129,7 @@ impl TargetHost {
         news: &mut Vec<TargetNews>,
     ) {
         self.machine.message(now, message, &mut self.effects);
-        self.carry_out(wishes, news);
+        self.carry_out(now, wishes, news);
     }
 
     /// A chunk came, whole and right.
@@ -88,7 +142,7 @@ impl TargetHost {
         news: &mut Vec<TargetNews>,
     ) {
         self.machine.received(now, request, content, &mut self.effects);
-        self.carry_out(wishes, news);
+        self.carry_out(now, wishes, news);
     }
 
     /// A chunk came that is not what it is said to be, or not all of it.
@@ -101,7 +155,7 @@ impl TargetHost {
         news: &mut Vec<TargetNews>,
     ) {
         self.machine.damaged(now, request, chunk, &mut self.effects);
-        self.carry_out(wishes, news);
+        self.carry_out(now, wishes, news);
     }
 
     /// A chunk has left.
@@ -119,23 +173,58 @@ impl TargetHost {
         news: &mut Vec<TargetNews>,
     ) {
         self.machine.disk(now, op, result, &mut self.effects);
-        self.carry_out(wishes, news);
+        self.carry_out(now, wishes, news);
     }
 
-    fn carry_out(&mut self, wishes: &mut Vec<TargetWish>, news: &mut Vec<TargetNews>) {
-        for effect in self.effects.drain(..) {
-            match effect {
-                StoringEffect::Disk(id, op) => self.disk.ask(id, op),
-                StoringEffect::Send(to, message) => wishes.push(TargetWish::Send(to, message)),
-                StoringEffect::Transfer { request, content, start } => {
-                    wishes.push(TargetWish::Transfer { request, content, start });
+    fn carry_out(&mut self, now: Time, wishes: &mut Vec<TargetWish>, news: &mut Vec<TargetNews>) {
+        while !self.effects.is_empty() || !self.repairing.is_empty() {
+            for effect in std::mem::take(&mut self.effects) {
+                self.store_effect(now, effect, wishes, news);
+            }
+            for effect in std::mem::take(&mut self.repairing) {
+                match effect {
+                    RepairEffect::PutAgain(chunk) | RepairEffect::Read(chunk) => {
+                        let put = matches!(effect, RepairEffect::PutAgain(_));
+                        self.reading.insert(chunk, put);
+                        self.machine.fetch(now, chunk, &mut self.effects);
+                    }
+                    RepairEffect::Recover(chunk) => wishes.push(TargetWish::Recover(chunk)),
+                    RepairEffect::WakeAt(time) => wishes.push(TargetWish::WakeRepair(time)),
                 }
-                StoringEffect::Opened => news.push(TargetNews::Opened),
-                StoringEffect::NotOpened(error) => news.push(TargetNews::NotOpened(error)),
-                StoringEffect::Lost(chunk) => news.push(TargetNews::Lost(chunk)),
-                // Nobody asks yet.
-                StoringEffect::Fetched(..) => {}
             }
         }
+        if !self.is_gone && self.machine.standing() == Standing::ReadOnly(DiskError::Gone) {
+            self.is_gone = true;
+            news.push(TargetNews::Gone);
+        }
+    }
+
+    fn store_effect(
+        &mut self,
+        now: Time,
+        effect: StoringEffect,
+        wishes: &mut Vec<TargetWish>,
+        news: &mut Vec<TargetNews>,
+    ) {
+        let input = match effect {
+            StoringEffect::Disk(id, op) => return self.disk.ask(id, op),
+            StoringEffect::Send(to, message) => return wishes.push(TargetWish::Send(to, message)),
+            StoringEffect::Transfer { request, content, start } => {
+                return wishes.push(TargetWish::Transfer { request, content, start });
+            }
+            StoringEffect::Opened => return news.push(TargetNews::Opened),
+            StoringEffect::NotOpened(error) => return news.push(TargetNews::NotOpened(error)),
+            StoringEffect::Lost(chunk) => RepairInput::Lost(chunk),
+            StoringEffect::Fetched(chunk, result) => match (result, self.reading.remove(&chunk)) {
+                // An empty chunk is never sent: it has no replicas to make.
+                (Ok(content), Some(true)) if !content.bytes().is_empty() => {
+                    return wishes.push(TargetWish::PutAgain(content));
+                }
+                (Ok(_), Some(_)) => RepairInput::Ended(chunk, RepairOutcome::Complete),
+                (Err(_), Some(_)) => RepairInput::Ended(chunk, RepairOutcome::NotFound),
+                (_, None) => return,
+            },
+        };
+        self.repair.handle(now, input, &self.machine, &mut self.repairing);
     }
 }

@@ -34,7 +34,7 @@ pub struct RepairRules {
     pub pause: Span,
     /// From the end of a walk to the next if nothing changes: how long rot stays undiscovered.
     pub period: Span,
-    /// The same after a walk that left chunks with too few replicas.
+    /// From a failed attempt to the next for the same chunk.
     pub retry: Span,
 }
 
@@ -157,16 +157,20 @@ pub struct Repair {
     heard: BTreeSet<ChunkId>,
     /// Lost and not yet asked for.
     to_recover: VecDeque<ChunkId>,
+    /// Lacking replicas, and to be put again without waiting for the next walk.
+    to_retry: VecDeque<ChunkId>,
     /// In hand as recoveries.
     recovering: BTreeSet<ChunkId>,
     /// Held, and their last attempt failed.
     lacking: BTreeSet<ChunkId>,
-    /// Lost, and their last attempt failed: the next walk begins with them.
+    /// Lost, and their last attempt failed.
     unrecovered: BTreeSet<ChunkId>,
     /// The next chunk may be taken in hand from then on.
     free_at: Time,
     /// When the next walk begins if nothing changes.
     rested: Time,
+    /// When what has failed is tried again.
+    retry_at: Time,
     alarm: Time,
     statistics: RepairStatistics,
 }
@@ -191,11 +195,13 @@ impl Repair {
             in_hand: BTreeSet::new(),
             heard: BTreeSet::new(),
             to_recover: VecDeque::new(),
+            to_retry: VecDeque::new(),
             recovering: BTreeSet::new(),
             lacking: BTreeSet::new(),
             unrecovered: BTreeSet::new(),
             free_at: Time::ZERO,
             rested: Time::NEVER,
+            retry_at: Time::NEVER,
             alarm: Time::NEVER,
             statistics: RepairStatistics::default(),
         }
@@ -246,13 +252,19 @@ impl Repair {
                     self.heard.insert(chunk);
                 }
             }
-            RepairInput::Ended(chunk, outcome) => self.ended(chunk, outcome),
+            RepairInput::Ended(chunk, outcome) => self.ended(now, chunk, outcome),
             RepairInput::Wake => {
                 if self.alarm <= now {
                     self.alarm = Time::NEVER;
                 }
                 if self.walk.is_none() && self.rested <= now {
                     self.begin(now);
+                }
+                if self.retry_at <= now {
+                    self.retry_at = Time::NEVER;
+                    self.to_recover.extend(core::mem::take(&mut self.unrecovered));
+                    self.to_retry.clear();
+                    self.to_retry.extend(self.lacking.iter());
                 }
             }
         }
@@ -263,12 +275,11 @@ impl Repair {
         let next = Bound::Included(self.start);
         self.heard.clear();
         self.rested = Time::NEVER;
-        self.to_recover.extend(core::mem::take(&mut self.unrecovered));
         self.walk =
             Some(Walk { next, wrapped: false, over: false, began: now, visited: 0, healed: 0 });
     }
 
-    fn ended(&mut self, chunk: ChunkId, outcome: RepairOutcome) {
+    fn ended(&mut self, now: Time, chunk: ChunkId, outcome: RepairOutcome) {
         let was_lost = self.recovering.remove(&chunk);
         if !self.in_hand.remove(&chunk) {
             return;
@@ -291,17 +302,13 @@ impl Repair {
                 if failed.len() < REMEMBERED {
                     failed.insert(chunk);
                 }
+                self.retry_at = self.retry_at.min(now + self.rules.retry);
             }
         }
     }
 
     /// Takes in hand what can be, ends a walk that is over, and sets the alarm.
-    fn go_on(
-        &mut self,
-        now: Time,
-        inventory: &impl Inventory,
-        effects: &mut Vec<RepairEffect>,
-    ) {
+    fn go_on(&mut self, now: Time, inventory: &impl Inventory, effects: &mut Vec<RepairEffect>) {
         while self.in_hand.len() < self.rules.at_once && self.free_at <= now {
             let Some(effect) = self.next(inventory) else { break };
             effects.push(effect);
@@ -310,14 +317,16 @@ impl Repair {
         if self.walk.is_some_and(|walk| walk.over) && self.in_hand.is_empty() {
             self.end_walk(now);
         }
-        let due = if self.walk.is_none() && self.to_recover.is_empty() {
-            self.rested
-        } else if self.in_hand.len() < self.rules.at_once && self.free_at > now {
-            self.free_at
-        } else {
-            // Whatever ends will be told.
-            Time::NEVER
-        };
+        let mut due = self.retry_at;
+        if self.walk.is_none() {
+            due = due.min(self.rested);
+        }
+        let is_walking = self.walk.is_some_and(|walk| !walk.over);
+        let wants = is_walking || !self.to_recover.is_empty() || !self.to_retry.is_empty();
+        // With all hands full, whatever ends will be told.
+        if wants && self.in_hand.len() < self.rules.at_once && self.free_at > now {
+            due = due.min(self.free_at);
+        }
         if due < self.alarm {
             self.alarm = due;
             effects.push(RepairEffect::WakeAt(due));
@@ -327,12 +336,7 @@ impl Repair {
     fn end_walk(&mut self, now: Time) {
         self.statistics.walks += 1;
         self.walk = None;
-        let failed = !self.lacking.is_empty() || !self.unrecovered.is_empty();
-        let rest = match (self.again, failed) {
-            (true, _) => Span::ZERO,
-            (false, false) => self.rules.period,
-            (false, true) => self.rules.retry,
-        };
+        let rest = if self.again { Span::ZERO } else { self.rules.period };
         self.again = false;
         self.rested = now + rest;
     }
@@ -342,6 +346,11 @@ impl Repair {
             self.in_hand.insert(chunk);
             self.recovering.insert(chunk);
             return Some(RepairEffect::Recover(chunk));
+        }
+        while let Some(chunk) = self.to_retry.pop_front() {
+            if self.lacking.contains(&chunk) && self.in_hand.insert(chunk) {
+                return Some(RepairEffect::PutAgain(chunk));
+            }
         }
         let chunk = self.step(inventory)?;
         self.in_hand.insert(chunk);
@@ -377,3 +386,5 @@ impl Repair {
     }
 }
 
+#[cfg(test)]
+mod tests;

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::ops::Bound;
 
 use slotcast_protocol::{
-    ChunkId, Holdings, InitiatorId, Inventory, Message, RequestId, Target, TargetConfig, TargetEffect,
-    TargetInput,
+    ChunkId, Holdings, InitiatorId, Inventory, Message, RequestId, Target, TargetConfig,
+    TargetEffect, TargetInput,
 };
 use slotcast_units::{Size, Time};
 
@@ -139,10 +139,15 @@ impl StoringTarget {
         self.machine.restart(now);
     }
 
-    /// A message came. While there is no store there is nothing to offer: silence is the right answer, as
-    /// from a dead target.
+    /// A message came. While there is no store, or its disk is gone, there is nothing to offer: silence is
+    /// the right answer, as from a dead target.
     pub fn message(&mut self, now: Time, message: &Message, effects: &mut Vec<StoringEffect>) {
-        if !matches!(self.store.standing(), Standing::Opening | Standing::Failed(_)) {
+        let standing = self.store.standing();
+        let is_mute = matches!(
+            standing,
+            Standing::Opening | Standing::Failed(_) | Standing::ReadOnly(DiskError::Gone)
+        );
+        if !is_mute {
             self.tell(now, TargetInput::Message(message));
             self.carry_out(now, effects);
         }
@@ -282,12 +287,7 @@ impl StoringTarget {
         }
     }
 
-    fn target_effect(
-        &mut self,
-        now: Time,
-        effect: TargetEffect,
-        wanted: &mut Vec<StoringEffect>,
-    ) {
+    fn target_effect(&mut self, now: Time, effect: TargetEffect, wanted: &mut Vec<StoringEffect>) {
         match effect {
             TargetEffect::Send { to, message } => wanted.push(StoringEffect::Send(to, message)),
             TargetEffect::Write { request, .. } => match self.arrived.remove(&request) {

@@ -1,13 +1,12 @@
 //! What was acknowledged survives any crash, and nothing that was removed comes back.
 
-mod disk;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use disk::{Chance, Disk};
 use proptest::prelude::*;
+use slotcast_engine::{Stream, Streams};
 use slotcast_protocol::ChunkId;
+use slotcast_sim::storm::SimulatedDisk;
 use slotcast_store::{
     Config, Content, Effect, Identity, Input, ReadError, Standing, Store, Ticket,
 };
@@ -35,7 +34,7 @@ struct Known {
 #[derive(Debug)]
 struct Rig {
     store: Store,
-    disk: Disk,
+    disk: SimulatedDisk,
     known: BTreeMap<ChunkId, Known>,
     gets: BTreeMap<Ticket, ChunkId>,
     next: u64,
@@ -50,7 +49,7 @@ impl Rig {
         let store = Store::open(config(), &mut effects);
         let unknown = || Known { possible: [false].into(), under_way: Vec::new() };
         let known = (0..CHUNKS).map(|n| (content(n).chunk(), unknown())).collect();
-        let disk = Disk::new(seed);
+        let disk = SimulatedDisk::new(seed);
         let gets = BTreeMap::new();
         let mut rig = Rig { store, disk, known, gets, next: 0, fetched: 0, rots: false };
         rig.take(effects);
@@ -192,7 +191,16 @@ impl Rig {
     }
 }
 
-fn turn(rig: &mut Rig, chance: &mut Chance) {
+/// What its user does, apart from what its disk does.
+fn turns(seed: u64) -> Stream {
+    Streams::new(seed).stream("turns", 0)
+}
+
+fn one_in(chance: &mut Stream, n: u64) -> bool {
+    chance.below(n) == 0
+}
+
+fn turn(rig: &mut Rig, chance: &mut Stream) {
     let n = u8::try_from(chance.below(u64::from(CHUNKS))).unwrap();
     match chance.below(100) {
         0..30 => rig.put(n),
@@ -209,10 +217,10 @@ proptest! {
 
     #[test]
     fn what_was_acknowledged_survives_any_crash(seed in any::<u64>(), length in 10u32..600) {
-        let (mut rig, mut chance) = (Rig::new(seed), Chance(!seed));
+        let (mut rig, mut chance) = (Rig::new(seed), turns(seed));
         for _ in 0..length {
             turn(&mut rig, &mut chance);
-            if chance.one_in(60) {
+            if one_in(&mut chance, 60) {
                 rig.crash();
             }
         }
@@ -223,11 +231,11 @@ proptest! {
 
     #[test]
     fn a_disk_that_fails_stops_the_writing_and_loses_nothing(seed in any::<u64>()) {
-        let (mut rig, mut chance) = (Rig::new(seed), Chance(!seed));
+        let (mut rig, mut chance) = (Rig::new(seed), turns(seed));
         rig.disk.failures = 40;
         for _ in 0..400 {
             turn(&mut rig, &mut chance);
-            if chance.one_in(60) || matches!(rig.store.standing(), Standing::ReadOnly(_)) {
+            if one_in(&mut chance, 60) || matches!(rig.store.standing(), Standing::ReadOnly(_)) {
                 rig.crash();
             }
         }
@@ -239,11 +247,11 @@ proptest! {
 
     #[test]
     fn a_full_disk_refuses_puts_and_comes_back(seed in any::<u64>()) {
-        let (mut rig, mut chance) = (Rig::new(seed), Chance(!seed));
+        let (mut rig, mut chance) = (Rig::new(seed), turns(seed));
         rig.disk.room = 3;
         for _ in 0..600 {
             turn(&mut rig, &mut chance);
-            if chance.one_in(100) {
+            if one_in(&mut chance, 100) {
                 rig.crash();
             }
         }
@@ -260,14 +268,14 @@ proptest! {
 
     #[test]
     fn rotten_bits_are_found(seed in any::<u64>()) {
-        let (mut rig, mut chance) = (Rig::new(seed), Chance(!seed));
+        let (mut rig, mut chance) = (Rig::new(seed), turns(seed));
         rig.rots = true;
         for _ in 0..400 {
             turn(&mut rig, &mut chance);
-            if chance.one_in(20) {
+            if one_in(&mut chance, 20) {
                 rig.disk.rot();
             }
-            if chance.one_in(100) {
+            if one_in(&mut chance, 100) {
                 rig.crash();
             }
         }

@@ -48,10 +48,34 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     align_right(&mut table, 2);
     print(&format!("{table}\n"))?;
+    print(&format!("{}\n", repair(&status)))?;
     if let Some(network) = &status.network {
         print(&format!("\n{}\n", peers(network)))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What repair has found and done, and how long it will go on.
+fn repair(status: &NodeStatus) -> String {
+    let repairs = || status.targets.iter().map(|target| &target.repair);
+    let lacking: u64 = repairs().map(|repair| repair.under_replicated_chunks).sum();
+    let healed: u64 = repairs().map(|repair| repair.healed_chunks).sum();
+    let mut text = format!(
+        "repair: {lacking} chunks known to have too few replicas, {healed} healed since the start"
+    );
+    let walks: Vec<_> = repairs().filter_map(|repair| repair.walk.as_ref()).collect();
+    if !walks.is_empty() {
+        let rate: f64 = walks.iter().map(|walk| walk.healed_per_second).sum();
+        let slowest = walks.iter().filter_map(|walk| walk.remaining_seconds).reduce(f64::max);
+        let left = slowest.map_or("an unknown time".into(), |seconds| format!("{seconds:.0} s"));
+        text.push_str(&format!(
+            "; {} of {} targets walk over their chunks, {rate:.1} chunks healed per second, about \
+             {left} left",
+            walks.len(),
+            status.targets.len(),
+        ));
+    }
+    text
 }
 
 /// The other nodes of the cluster, and why datagrams were dropped.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use slotcast_protocol::TargetId;
+use slotcast_units::Span;
 use toml::Spanned;
 
 use super::error::{Result, Source};
@@ -20,6 +21,7 @@ struct File {
     http: Option<Spanned<String>>,
     cluster: Spanned<PathBuf>,
     key: Spanned<PathBuf>,
+    gone_after: Option<Spanned<String>>,
     target: Spanned<Vec<TargetEntry>>,
 }
 
@@ -54,9 +56,14 @@ pub struct NodeFile {
     pub map: ClusterMap,
     /// What the nodes of the cluster know.
     pub secret: [u8; 32],
+    /// How long another node may be silent before what it holds is replaced.
+    pub gone_after: Span,
     /// Its targets.
     pub targets: Vec<TargetFolder>,
 }
+
+/// Longer than a restart or an update takes: what comes back with its data needs no repair.
+const GONE_AFTER: Span = Span::from_secs(600);
 
 const HTTP: &str = "127.0.0.1:7480";
 
@@ -88,6 +95,13 @@ impl NodeFile {
             Some(value) => address("http", value)?,
             None => HTTP.parse().expect("an address"),
         };
+        let gone_after = match &file.gone_after {
+            None => GONE_AFTER,
+            Some(value) => value.get_ref().parse::<Span>().map_err(|error| {
+                let message = format!("gone_after = \"{}\": {error}", value.get_ref());
+                source.error(Some(value.span()), message, Some("write it as \"10min\" or \"30s\""))
+            })?,
+        };
         let mut left: BTreeSet<TargetId> = entry.targets.iter().copied().collect();
         let mut targets = Vec::new();
         for TargetEntry { number: target, folder } in file.target.get_ref() {
@@ -116,7 +130,7 @@ impl NodeFile {
         targets.sort_by_key(|target| target.target);
         let secret = read_key(&source, &base.join(file.key.get_ref()), &file.key)?;
         let name = file.name.unwrap_or_else(|| format!("node-{number}"));
-        Ok(NodeFile { name, node: number, listen, http, map, secret, targets })
+        Ok(NodeFile { name, node: number, listen, http, map, secret, gone_after, targets })
     }
 }
 

@@ -37,6 +37,7 @@ fn files(base: &Path) -> Vec<NodeFile> {
         http: ([127, 0, 0, 1], 0).into(),
         map: map.clone(),
         secret: [9; 32],
+        gone_after: Span::from_secs(600),
         targets: vec![TargetFolder {
             target: node.targets[0],
             folder: base.join(node.number.to_string()),

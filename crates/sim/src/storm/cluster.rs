@@ -588,13 +588,15 @@ impl Storm {
         let must_be_there = matches!(kind, Kind::Get { must_be_there: true, .. })
             && self.catalogue.known(&chunk) == Known::Acknowledged;
         if must_be_there && (purpose == Purpose::Check || reason == Failure::NotFound) {
-            let what = format!("{request} at {now}: acknowledged {chunk} cannot be read: {reason:?}");
+            let what =
+                format!("{request} at {now}: acknowledged {chunk} cannot be read: {reason:?}");
             self.report.violated(what);
         }
         match purpose {
             Purpose::User => self.report.given_up += 1,
             Purpose::Check if !is_get => {
-                let what = format!("{request} at {now}: {chunk} cannot be put in a calm: {reason:?}");
+                let what =
+                    format!("{request} at {now}: {chunk} cannot be put in a calm: {reason:?}");
                 self.report.violated(what);
             }
             Purpose::Check => {}

@@ -70,8 +70,7 @@ impl Plan {
         let groups = 1 + chance.below(2);
         let extra = chance.below(2);
         let targets = group_size * groups + extra;
-        let delivery =
-            if chance.chance(0.5) { Delivery::Multicast } else { Delivery::Unicast };
+        let delivery = if chance.chance(0.5) { Delivery::Multicast } else { Delivery::Unicast };
         let twice = delivery == Delivery::Unicast && chance.chance(0.5);
         let weather = Weather {
             loss: part(chance, 0.1),

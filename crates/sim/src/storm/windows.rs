@@ -62,7 +62,8 @@ fn accepted(all: &[Reservation]) -> impl Iterator<Item = &Reservation> {
 
 /// Two accepted windows of a calendar that overlap.
 fn overlap_in(all: &[Reservation]) -> Option<String> {
-    let mut windows: Vec<_> = accepted(all).map(|r| (r.window.start, r.window, r.request)).collect();
+    let mut windows: Vec<_> =
+        accepted(all).map(|r| (r.window.start, r.window, r.request)).collect();
     windows.sort_by_key(|(start, ..)| *start);
     let overlap = windows.windows(2).find(|pair| pair[0].1.overlaps(&pair[1].1))?;
     let [(_, a, of_a), (_, b, of_b)] = overlap else { return None };

@@ -1,0 +1,197 @@
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const RULES: RepairRules = RepairRules {
+    at_once: 3,
+    pause: Span::from_us(10),
+    period: Span::from_secs(1),
+    retry: Span::from_ms(1),
+};
+
+struct Held(BTreeSet<ChunkId>);
+
+impl Inventory for Held {
+    fn chunk_from(&self, from: Bound<ChunkId>) -> Option<ChunkId> {
+        self.0.range((from, Bound::Unbounded)).next().copied()
+    }
+}
+
+fn chunk(n: u8) -> ChunkId {
+    let mut name = [0; 32];
+    name[0] = n;
+    ChunkId(name)
+}
+
+/// A host that answers everything with `outcome`, oldest first, and keeps the clock.
+struct Rig {
+    repair: Repair,
+    held: Held,
+    now: Time,
+    wake: Option<Time>,
+    open: Vec<RepairEffect>,
+    done: Vec<RepairEffect>,
+    outcomes: BTreeMap<ChunkId, RepairOutcome>,
+}
+
+impl Rig {
+    fn new(position: u8, held: impl IntoIterator<Item = u8>) -> Rig {
+        Rig {
+            repair: Repair::new(RULES, position, 4),
+            held: Held(held.into_iter().map(chunk).collect()),
+            now: Time::ZERO,
+            wake: None,
+            open: Vec::new(),
+            done: Vec::new(),
+            outcomes: BTreeMap::new(),
+        }
+    }
+
+    fn tell(&mut self, input: RepairInput) {
+        let mut effects = Vec::new();
+        self.repair.handle(self.now, input, &self.held, &mut effects);
+        for effect in effects {
+            match effect {
+                RepairEffect::WakeAt(time) => self.wake = Some(time),
+                other => self.open.push(other),
+            }
+        }
+        assert!(self.open.len() <= RULES.at_once, "{:?}", self.open);
+    }
+
+    /// Answers one, or lets time pass; false if neither is possible before `end`.
+    fn step(&mut self, end: Time) -> bool {
+        if !self.open.is_empty() {
+            let effect = self.open.remove(0);
+            let (RepairEffect::PutAgain(of) | RepairEffect::Read(of) | RepairEffect::Recover(of)) =
+                effect
+            else {
+                unreachable!("wishes are kept apart")
+            };
+            self.done.push(effect);
+            let outcome = self.outcomes.get(&of).copied().unwrap_or(RepairOutcome::Complete);
+            self.tell(RepairInput::Ended(of, outcome));
+            return true;
+        }
+        let Some(wake) = self.wake.take_if(|wake| *wake <= end) else { return false };
+        self.now = self.now.max(wake);
+        self.tell(RepairInput::Wake);
+        true
+    }
+
+    fn run_for(&mut self, span: Span) {
+        let end = self.now + span;
+        while self.step(end) {}
+        self.now = end;
+    }
+}
+
+#[test]
+fn a_walk_begins_at_the_place_of_the_position() {
+    let mut rig = Rig::new(2, [10, 100, 130, 200]);
+    rig.tell(RepairInput::Changed);
+    rig.run_for(Span::from_ms(1));
+    let order = [130, 200, 10, 100].map(|n| RepairEffect::PutAgain(chunk(n)));
+    assert_eq!(rig.done, order);
+    assert_eq!(rig.repair.statistics().walks, 1);
+    assert_eq!(rig.repair.progress(rig.now), None);
+}
+
+#[test]
+fn what_others_put_is_only_read() {
+    let mut rig = Rig::new(0, [1, 2, 3, 4, 5, 6]);
+    rig.tell(RepairInput::Heard(chunk(1)));
+    rig.tell(RepairInput::Changed);
+    rig.tell(RepairInput::Heard(chunk(5)));
+    rig.run_for(Span::from_ms(1));
+    assert!(rig.done.contains(&RepairEffect::Read(chunk(5))));
+    assert!(rig.done.contains(&RepairEffect::PutAgain(chunk(1))), "heard before the walk");
+    // A member is gone: what was heard before means nothing.
+    rig.done.clear();
+    rig.tell(RepairInput::Changed);
+    rig.run_for(Span::from_ms(1));
+    assert!(rig.done.contains(&RepairEffect::PutAgain(chunk(5))));
+}
+
+#[test]
+fn a_change_during_a_walk_brings_another_one() {
+    let mut rig = Rig::new(0, [1, 2, 3]);
+    rig.tell(RepairInput::Changed);
+    rig.tell(RepairInput::Changed);
+    rig.run_for(Span::from_ms(500));
+    assert_eq!(rig.repair.statistics().walks, 2);
+    rig.run_for(Span::from_secs(1));
+    assert_eq!(rig.repair.statistics().walks, 3, "the period");
+}
+
+#[test]
+fn what_fails_is_tried_again_soon() {
+    let mut rig = Rig::new(0, [1, 2, 3]);
+    rig.outcomes.insert(chunk(2), RepairOutcome::Failed);
+    rig.tell(RepairInput::Changed);
+    rig.run_for(Span::from_us(200));
+    let statistics = rig.repair.statistics();
+    assert_eq!((statistics.under_replicated, statistics.failed), (1, 1));
+    rig.outcomes.insert(chunk(2), RepairOutcome::Healed);
+    rig.run_for(Span::from_ms(2));
+    let statistics = rig.repair.statistics();
+    assert_eq!((statistics.under_replicated, statistics.healed, statistics.walks), (0, 1, 1));
+}
+
+#[test]
+fn what_is_lost_is_recovered_before_anything_else() {
+    let mut rig = Rig::new(0, [1, 2, 3]);
+    rig.outcomes.insert(chunk(9), RepairOutcome::Failed);
+    rig.tell(RepairInput::Lost(chunk(9)));
+    rig.tell(RepairInput::Lost(chunk(9)));
+    rig.run_for(Span::from_us(200));
+    assert_eq!(rig.done, vec![RepairEffect::Recover(chunk(9))]);
+    assert_eq!(rig.repair.statistics().under_replicated, 1);
+    rig.outcomes.insert(chunk(9), RepairOutcome::Healed);
+    rig.run_for(Span::from_ms(2));
+    assert_eq!(rig.done[1], RepairEffect::Recover(chunk(9)));
+    let statistics = rig.repair.statistics();
+    assert_eq!((statistics.under_replicated, statistics.recovered), (0, 1));
+}
+
+#[test]
+fn the_rest_is_estimated_by_the_pace_so_far() {
+    let progress = RepairProgress { visited: 100, healed: 0, elapsed: Span::from_secs(10) };
+    assert_eq!(progress.remaining(400), Some(Span::from_secs(30)));
+    assert_eq!(progress.remaining(50), Some(Span::ZERO));
+    assert_eq!(RepairProgress { visited: 0, ..progress }.remaining(400), None);
+}
+
+proptest! {
+    /// Whatever comes and goes meanwhile, what is held all the time is visited in every walk.
+    #[test]
+    fn every_walk_visits_all(
+        position in 0u8..4,
+        stays in prop::collection::btree_set(any::<u8>(), 1..60),
+        changes in prop::collection::vec((any::<u8>(), any::<bool>()), 0..60),
+    ) {
+        let mut rig = Rig::new(position, stays.iter().copied());
+        rig.tell(RepairInput::Changed);
+        let mut changes = changes.into_iter();
+        let end = Time::ZERO + Span::from_ms(900);
+        while rig.step(end) {
+            match changes.next() {
+                Some((n, true)) => {
+                    rig.held.0.insert(chunk(n));
+                }
+                Some((n, false)) if !stays.contains(&n) => {
+                    rig.held.0.remove(&chunk(n));
+                }
+                _ => {}
+            }
+        }
+        prop_assert_eq!(rig.repair.statistics().walks, 1);
+        for n in stays {
+            prop_assert!(rig.done.contains(&RepairEffect::PutAgain(chunk(n))), "{}", n);
+        }
+    }
+}
