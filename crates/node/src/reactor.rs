@@ -8,8 +8,10 @@
 //! promise are tens of microseconds long. Waiting on the queue with a deadline is precise to what the
 //! kernel's timers are.
 
+mod repair;
+
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use slotcast_protocol::{
@@ -17,7 +19,7 @@ use slotcast_protocol::{
     Message, RepairInput, RepairOutcome, RepairProgress, RepairStatistics, RequestId, TargetId,
 };
 use slotcast_store::{Content, OpId, Standing, Statistics};
-use slotcast_units::{Size, Span, Time};
+use slotcast_units::{Size, Time};
 use tokio::sync::oneshot;
 
 use crate::clock::Clock;
@@ -103,9 +105,6 @@ enum Due {
     NodeGone(u32),
 }
 
-/// From the opening of a target to the beginning of its repair: the others open, too.
-const OPENING: Span = Span::from_ms(500);
-
 /// Between machines of this node.
 pub(crate) enum Local {
     ToTarget(TargetId, Message),
@@ -131,6 +130,8 @@ pub(crate) struct Reactor {
     opened: Option<(usize, Sender<()>)>,
     /// The other nodes; none if there are none.
     remote: Option<Box<Remote>>,
+    /// Groups whose members here are about to walk over their chunks.
+    changing: BTreeSet<GroupId>,
 }
 
 impl Reactor {
@@ -161,6 +162,7 @@ impl Reactor {
             news: Vec::new(),
             opened: Some((count, opened)),
             remote,
+            changing: BTreeSet::new(),
         }
     }
 
@@ -296,51 +298,6 @@ impl Reactor {
         self.initiator.put(now, chunk, size, &self.groups, effects)
     }
 
-    /// Whether a member of `group` does not answer at present, and may soon: its replicas are not to be
-    /// replaced. When it does, or is gone, the group has changed, and a walk begins.
-    fn may_return(&self, now: Time, group: GroupId) -> bool {
-        let mut here = self.groups.members(group).iter().filter_map(|t| self.targets.get(t));
-        here.any(|host| host.standing() == Standing::Opening)
-            || self.remote.as_ref().is_some_and(|remote| remote.may_return(now, group))
-    }
-
-    /// The repair of `target` puts again.
-    fn put_again(&mut self, now: Time, target: TargetId, content: Content) {
-        if self.may_return(now, self.groups.seat(target).0) {
-            let input = RepairInput::Ended(content.chunk(), RepairOutcome::Complete);
-            return self.tell_repair(now, target, input);
-        }
-        let request = self.start_put(now, &content);
-        self.running.insert(request, Running::PutAgain { target, content, made: false });
-    }
-
-    fn recover(&mut self, now: Time, target: TargetId, chunk: ChunkId) {
-        let effects = &mut self.initiator_effects;
-        let request = self.initiator.get(now, chunk, &self.groups, effects);
-        self.running.insert(request, Running::Recover { target, chunk, content: None });
-    }
-
-    fn tell_repair(&mut self, now: Time, target: TargetId, input: RepairInput) {
-        if let Some(host) = self.targets.get_mut(&target) {
-            host.repair(now, input, &mut self.wishes, &mut self.news);
-            self.heed(now, target);
-        }
-    }
-
-    /// A member of `group` is gone or back.
-    fn group_changed(&mut self, now: Time, group: GroupId) {
-        for target in self.groups.members(group).to_vec() {
-            self.tell_repair(now, target, RepairInput::Changed);
-        }
-    }
-
-    fn node_changed(&mut self, now: Time, node: u32) {
-        let groups = self.remote.as_ref().map(|remote| remote.groups_of(node));
-        for group in groups.unwrap_or_default() {
-            self.group_changed(now, group);
-        }
-    }
-
     fn status(&self, now: Time) -> Vec<TargetStatus> {
         let status = |host: &TargetHost| TargetStatus {
             target: host.id,
@@ -375,10 +332,7 @@ impl Reactor {
                     self.delivered(now, request, Some(content), true);
                 }
                 Some(Due::WakeRepair(target)) => self.tell_repair(now, target, RepairInput::Wake),
-                Some(Due::Changed(group)) => match self.may_return(now, group) {
-                    true => self.at(now + OPENING, Due::Changed(group)),
-                    false => self.group_changed(now, group),
-                },
+                Some(Due::Changed(group)) => self.group_changed(now, group),
                 Some(Due::NodeGone(node)) => {
                     let is_gone =
                         self.remote.as_ref().is_some_and(|remote| remote.is_gone(now, node));
@@ -432,18 +386,6 @@ impl Reactor {
         self.initiator.handle(now, input, &self.groups, &mut self.initiator_effects);
     }
 
-    /// The repair of a target needs not put what somebody else puts.
-    fn overhear(&mut self, now: Time, target: TargetId, message: &Message) {
-        let Message::PutRequest(asked) = message else { return };
-        let is_its_own = matches!(
-            self.running.get(&asked.request),
-            Some(Running::PutAgain { target: by, .. }) if *by == target
-        );
-        if !is_its_own {
-            self.tell_repair(now, target, RepairInput::Heard(asked.chunk));
-        }
-    }
-
     fn heed(&mut self, now: Time, target: TargetId) {
         let mut wishes = std::mem::take(&mut self.wishes);
         for wish in wishes.drain(..) {
@@ -467,7 +409,7 @@ impl Reactor {
         for news in std::mem::take(&mut self.news) {
             // Opened, for itself; not opened or gone, for the others.
             let (group, _) = self.groups.seat(target);
-            self.at(now + OPENING, Due::Changed(group));
+            self.expect_walk(now, group);
             if let (TargetNews::Opened | TargetNews::NotOpened(_), Some((count, _))) =
                 (news, &mut self.opened)
             {
