@@ -4,15 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use slotcast_engine::{Agenda, Model, Stream, Streams};
 use slotcast_protocol::{
-    Bid, BidAnswer, Failure, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorId,
-    InitiatorInput, Inventory, Message, Offer, OfferAnswer, Repair, RepairEffect, RepairInput,
-    RepairOutcome, RequestId, TargetId,
+    GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput, Message, Repair,
+    RepairEffect, RepairInput, RepairOutcome, TargetId,
 };
 use slotcast_store::{OpId, StoringEffect, StoringTarget};
 use slotcast_units::{Size, Span, Time};
 
 use super::Mistake;
-use super::catalogue::{Catalogue, Known};
+use super::catalogue::Catalogue;
 use super::disk::SimulatedDisk;
 use super::event::Event;
 use super::hosts::{InitiatorHost, Kind, Parcel, Parcels, Purpose, Running, TargetHost};
@@ -20,9 +19,6 @@ use super::network::Network;
 use super::plan::Plan;
 use super::report::StormReport;
 use super::windows::Accepted;
-
-/// How long a member that is known to be gone is to be left alone.
-const AWAY: Span = Span::from_ms(1);
 
 /// What a machine wants, and which one it was.
 enum Wish {
@@ -41,7 +37,7 @@ pub(super) struct Storm {
     pub(super) initiators: Vec<InitiatorHost>,
     pub(super) targets: Vec<TargetHost>,
     pub(super) catalogue: Catalogue,
-    parcels: Parcels,
+    pub(super) parcels: Parcels,
     disk_times: Stream,
     /// Of users and faults.
     pub(super) chance: Stream,
@@ -50,8 +46,8 @@ pub(super) struct Storm {
     pub(super) checks: usize,
     pub(super) report: StormReport,
     wishes: VecDeque<Wish>,
-    storing: Vec<StoringEffect>,
-    initiating: Vec<InitiatorEffect>,
+    pub(super) storing: Vec<StoringEffect>,
+    pub(super) initiating: Vec<InitiatorEffect>,
     repairing: Vec<RepairEffect>,
 }
 
@@ -62,11 +58,11 @@ impl Model for Storm {
         match event {
             Event::ToTarget { target, parcel } => {
                 let parcel = self.parcels.take(parcel);
-                self.to_target(now, target, parcel);
+                self.arrives_at_target(now, target, parcel);
             }
             Event::ToInitiator { initiator, parcel } => {
                 let parcel = self.parcels.take(parcel);
-                self.to_initiator(now, initiator, &parcel);
+                self.arrives_at_initiator(now, initiator, &parcel);
             }
             Event::Sent { target, parcel, life } => {
                 let Parcel::Request(request) = self.parcels.take(parcel) else { return };
@@ -154,12 +150,12 @@ impl Storm {
     }
 
     /// The initiator of a target's repair.
-    fn repairer(&self, target: u32) -> u32 {
+    pub(super) fn repairer(&self, target: u32) -> u32 {
         self.plan.users + target
     }
 
     /// Where an initiator runs: users on hosts of their own, repair on that of its target.
-    fn host_of(initiator: u32) -> usize {
+    pub(super) fn host_of(initiator: u32) -> usize {
         initiator as usize
     }
 
@@ -219,7 +215,7 @@ impl Storm {
         }
     }
 
-    fn to_target(&mut self, now: Time, target: u32, parcel: Parcel) {
+    fn arrives_at_target(&mut self, now: Time, target: u32, parcel: Parcel) {
         let repairer = InitiatorId(self.repairer(target));
         let grace = self.plan.initiator(0).ack_timeout;
         let host = &mut self.targets[target as usize];
@@ -253,7 +249,7 @@ impl Storm {
         self.take_storing(target);
     }
 
-    fn to_initiator(&mut self, now: Time, initiator: u32, parcel: &Parcel) {
+    fn arrives_at_initiator(&mut self, now: Time, initiator: u32, parcel: &Parcel) {
         let input = match parcel {
             Parcel::Message(message) => InitiatorInput::Message(message),
             Parcel::Damaged(request, _) => {
@@ -284,7 +280,7 @@ impl Storm {
         }
     }
 
-    fn take_storing(&mut self, target: u32) {
+    pub(super) fn take_storing(&mut self, target: u32) {
         self.wishes.extend(self.storing.drain(..).map(|effect| Wish::Target(target, effect)));
     }
 
@@ -294,7 +290,7 @@ impl Storm {
         self.take_initiating(initiator);
     }
 
-    fn take_initiating(&mut self, initiator: u32) {
+    pub(super) fn take_initiating(&mut self, initiator: u32) {
         let wish = |effect| Wish::Initiator(initiator, effect);
         self.wishes.extend(self.initiating.drain(..).map(wish));
     }
@@ -340,7 +336,7 @@ impl Storm {
             StoringEffect::Send(to, message) => {
                 let (from, to) = (self.repairer(target), to.0);
                 let parcel = Parcel::Message(message);
-                self.send_to_initiator(now, from, to, parcel, agenda);
+                self.send_to_initiator(now, from, to, &parcel, agenda);
             }
             StoringEffect::Transfer { request, content, start } => {
                 let size = Size::from_bytes(content.bytes().len() as u64);
@@ -349,7 +345,7 @@ impl Storm {
                 agenda.at(left, Event::Sent { target, parcel, life });
                 let (from, to) = (self.repairer(target), request.initiator.0);
                 let parcel = Parcel::Chunk(request, content);
-                self.send_to_initiator(left, from, to, parcel, agenda);
+                self.send_to_initiator(left, from, to, &parcel, agenda);
             }
             StoringEffect::Opened => {
                 let life = self.targets[target as usize].life;
@@ -382,7 +378,7 @@ impl Storm {
         }
     }
 
-    fn repaired(
+    pub(super) fn repaired(
         &mut self,
         now: Time,
         target: u32,
@@ -425,21 +421,6 @@ impl Storm {
         }
     }
 
-    /// Starts a request.
-    pub(super) fn begin(&mut self, now: Time, initiator: u32, running: Running) {
-        let host = &mut self.initiators[initiator as usize];
-        let effects = &mut self.initiating;
-        let request = match &running.kind {
-            Kind::Put { content, .. } => {
-                let size = Size::from_bytes(content.bytes().len() as u64);
-                host.machine.put(now, running.chunk, size, &self.groups, effects)
-            }
-            Kind::Get { .. } => host.machine.get(now, running.chunk, &self.groups, effects),
-        };
-        host.running.insert(request, running);
-        self.take_initiating(initiator);
-    }
-
     fn initiator_effect(
         &mut self,
         now: Time,
@@ -480,200 +461,9 @@ impl Storm {
             }
         }
     }
-
-    fn send_message(
-        &mut self,
-        now: Time,
-        initiator: u32,
-        group: GroupId,
-        position: u8,
-        message: Message,
-        agenda: &mut Agenda<Event>,
-    ) {
-        let target = self.groups.members(group)[usize::from(position)].0;
-        if self.targets[target as usize].known_gone {
-            // Nobody waits for who is known to be gone.
-            if let Some(answer) = answer_for(&message, position) {
-                let parcel = Parcel::Message(answer);
-                self.send_to_initiator(now, initiator, initiator, parcel, agenda);
-            }
-            return;
-        }
-        self.send_to_target(now, initiator, target, &Parcel::Message(message), agenda);
-    }
-
-    fn send_to_target(
-        &mut self,
-        now: Time,
-        from: u32,
-        target: u32,
-        parcel: &Parcel,
-        agenda: &mut Agenda<Event>,
-    ) {
-        let ends = (Storm::host_of(from), Storm::host_of(self.repairer(target)));
-        for delay in self.network.send(ends.0, ends.1, &mut self.report.injected) {
-            let Some(delay) = delay else { continue };
-            let parcel = self.damaged_or_not(ends, parcel);
-            let parcel = self.parcels.send(parcel);
-            agenda.at(now + delay, Event::ToTarget { target, parcel });
-        }
-    }
-
-    fn send_to_initiator(
-        &mut self,
-        now: Time,
-        from: u32,
-        initiator: u32,
-        parcel: Parcel,
-        agenda: &mut Agenda<Event>,
-    ) {
-        let ends = (Storm::host_of(from), Storm::host_of(initiator));
-        for delay in self.network.send(ends.0, ends.1, &mut self.report.injected) {
-            let Some(delay) = delay else { continue };
-            let parcel = self.damaged_or_not(ends, &parcel);
-            let parcel = self.parcels.send(parcel);
-            agenda.at(now + delay, Event::ToInitiator { initiator, parcel });
-        }
-    }
-
-    fn damaged_or_not(&mut self, (from, to): (usize, usize), parcel: &Parcel) -> Parcel {
-        match parcel {
-            Parcel::Chunk(request, content)
-                if self.network.damages(from, to, &mut self.report.injected) =>
-            {
-                Parcel::Damaged(*request, content.chunk())
-            }
-            other => other.clone(),
-        }
-    }
-
-    fn end(&mut self, initiator: u32, request: RequestId) -> Option<Running> {
-        let running = self.initiators[initiator as usize].running.remove(&request)?;
-        self.checks -= usize::from(running.purpose == Purpose::Check);
-        Some(running)
-    }
-
-    fn put_done(&mut self, now: Time, initiator: u32, request: RequestId) {
-        let Some(Running { chunk, purpose, kind }) = self.end(initiator, request) else { return };
-        let Kind::Put { made, .. } = kind else { return };
-        match purpose {
-            Purpose::User | Purpose::Check => {
-                self.report.acknowledged += 1;
-                self.catalogue.acknowledge(&chunk);
-            }
-            Purpose::PutAgain | Purpose::Recover => {
-                let outcome = if made { RepairOutcome::Healed } else { RepairOutcome::Complete };
-                self.repaired(now, initiator - self.plan.users, chunk, outcome);
-            }
-        }
-    }
-
-    fn get_done(&mut self, now: Time, initiator: u32, request: RequestId) {
-        let Some(Running { chunk, purpose, kind }) = self.end(initiator, request) else { return };
-        let Kind::Get { content, .. } = kind else { return };
-        let right = self.catalogue.content(&chunk);
-        let Some(content) = content.filter(|content| content == right) else {
-            return self.report.violated(format!("{request} at {now}: {chunk} has wrong content"));
-        };
-        self.report.fetched += 1;
-        if purpose == Purpose::Recover {
-            let kind = Kind::Put { content, made: false };
-            self.begin(now, initiator, Running { chunk, purpose, kind });
-        }
-    }
-
-    fn failed(&mut self, now: Time, initiator: u32, request: RequestId, reason: Failure) {
-        let Some(Running { chunk, purpose, kind }) = self.end(initiator, request) else { return };
-        let is_get = matches!(kind, Kind::Get { .. });
-        let must_be_there = matches!(kind, Kind::Get { must_be_there: true, .. })
-            && self.catalogue.known(&chunk) == Known::Acknowledged;
-        if must_be_there && (purpose == Purpose::Check || reason == Failure::NotFound) {
-            let what =
-                format!("{request} at {now}: acknowledged {chunk} cannot be read: {reason:?}");
-            self.report.violated(what);
-        }
-        match purpose {
-            Purpose::User => self.report.given_up += 1,
-            Purpose::Check if !is_get => {
-                let what =
-                    format!("{request} at {now}: {chunk} cannot be put in a calm: {reason:?}");
-                self.report.violated(what);
-            }
-            Purpose::Check => {}
-            Purpose::PutAgain | Purpose::Recover => {
-                let is_nowhere = is_get && reason == Failure::NotFound;
-                let outcome =
-                    if is_nowhere { RepairOutcome::NotFound } else { RepairOutcome::Failed };
-                self.repaired(now, initiator - self.plan.users, chunk, outcome);
-            }
-        }
-    }
-
-    /// A user puts something new, puts something again, or fetches something.
-    fn ask(&mut self, now: Time) {
-        let user = u32::try_from(self.chance.below(u64::from(self.plan.users))).expect("small");
-        let known = self.catalogue.any();
-        let is_get = self.chance.chance(self.plan.get_share);
-        let again = self.chance.chance(0.15);
-        let content = match known {
-            Some(content) if is_get || again => content,
-            _ => self.catalogue.add(self.plan.longest),
-        };
-        let (chunk, purpose) = (content.chunk(), Purpose::User);
-        let kind = if is_get {
-            let must_be_there = self.catalogue.known(&chunk) == Known::Acknowledged;
-            Kind::Get { content: None, must_be_there }
-        } else {
-            Kind::Put { content, made: false }
-        };
-        self.begin(now, user, Running { chunk, purpose, kind });
-    }
-
-    pub(super) fn get(&mut self, now: Time, user: u32, number: u32, purpose: Purpose) {
-        let chunk = self.catalogue.get(number).chunk();
-        let must_be_there = self.catalogue.known(&chunk) == Known::Acknowledged;
-        let kind = Kind::Get { content: None, must_be_there };
-        self.begin(now, user, Running { chunk, purpose, kind });
-    }
-
-    /// A chunk is removed from all targets that are up, as far as they hear of it.
-    fn retire(&mut self, now: Time) {
-        let Some(content) = self.catalogue.any() else { return };
-        let chunk = content.chunk();
-        self.catalogue.retire(&chunk);
-        let (group, _) = (self.groups.group_of(&chunk), ());
-        for member in self.groups.members(group).to_vec() {
-            if let Some(machine) = &mut self.targets[member.0 as usize].machine
-                && machine.chunk_from(std::ops::Bound::Included(chunk)) == Some(chunk)
-            {
-                machine.remove(now, chunk, &mut self.storing);
-                self.take_storing(member.0);
-            }
-        }
-    }
 }
 
 fn new_repair(plan: &Plan, groups: &GroupMap, target: u32) -> Repair {
     let (group, position) = groups.seat(TargetId(target));
     Repair::new(plan.repair(), position, groups.members(group).len())
-}
-
-/// What is answered for a member that is gone: that it has no window now. That is true, and concludes
-/// nothing about what it holds.
-fn answer_for(message: &Message, position: u8) -> Option<Message> {
-    match message {
-        Message::PutRequest(asked) => Some(Message::Bid(Bid {
-            request: asked.request,
-            round: asked.round,
-            position,
-            answer: BidAnswer::NotNow { retry_after: AWAY },
-        })),
-        Message::GetRequest(asked) => Some(Message::Offer(Offer {
-            request: asked.request,
-            round: asked.round,
-            position,
-            answer: OfferAnswer::NotNow { retry_after: AWAY },
-        })),
-        _ => None,
-    }
 }

@@ -14,6 +14,7 @@
 //! * at every acceptance: the windows that a target has accepted do not overlap;
 //! * no disk that was not harmed loses a chunk, and no get of an acknowledged chunk ends in "not found".
 
+mod carry;
 mod catalogue;
 mod check;
 mod cluster;
@@ -24,6 +25,7 @@ mod hosts;
 mod network;
 mod plan;
 mod report;
+mod requests;
 mod windows;
 
 use slotcast_engine::Simulation;

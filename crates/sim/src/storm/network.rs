@@ -76,7 +76,7 @@ impl Network {
         let mut delay = self.trip + self.chance.exponential(self.weather.jitter);
         if self.chance.chance(self.weather.held_up) {
             injected.held_up += 1;
-            delay = delay + self.chance.exponential(self.weather.hold_up);
+            delay += self.chance.exponential(self.weather.hold_up);
         }
         delay
     }
