@@ -180,6 +180,7 @@ fn every_protocol_gives_a_trace_that_can_be_shown() {
         ("uch-ccp", "flow"),
         ("uch-ccp", "frame"),
         ("uch-aimd", "frame"),
+        ("uch-dctcp", "frame"),
     ] {
         let run = format!(
             "run.length = \"5ms\"\nprotocol.kind = \"{kind}\"\nrun.fidelity = \"{fidelity}\""
@@ -191,6 +192,7 @@ fn every_protocol_gives_a_trace_that_can_be_shown() {
             "replicast-m" | "replicast-h" => {
                 &["put", "put-request", "bid", "put-accept", "used", "cancelled", "chunk", "write"]
             }
+            "uch-dctcp" => &["put", "chunk", "write", "replica-ack"],
             _ => &["put", "put-request", "rate-init", "chunk", "write", "replica-ack"],
         };
         assert!(expected.iter().all(|name| names.contains(name)), "{kind}: {names:?}");
@@ -198,6 +200,15 @@ fn every_protocol_gives_a_trace_that_can_be_shown() {
             "{run}\nworkload.get_share = \"40%\"\nworkload.window = 3\nworkload.load = \"open\""
         ));
     }
+}
+
+#[test]
+fn double_booking_can_be_shown() {
+    let trace = check(
+        "run.length = \"5ms\"\nprotocol.kind = \"replicast-h\"\nreplicast.double_booking = true
+         workload.chunk_size = \"16KiB\"\ndisk.rate = \"4000MiB/s\"",
+    );
+    assert!(trace.names().contains("late-reject"), "{:?}", trace.names());
 }
 
 #[test]

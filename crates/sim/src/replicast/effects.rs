@@ -179,11 +179,11 @@ impl ReplicastModel {
         let before_last = start + self.time_of_frames(size - last);
         let end = start + self.time_of_frames(size);
         let Some(watch) = &mut self.watch else { return };
-        watch.payload(slot, request, from, to);
+        watch.payload((slot, 0), request, from, to, false);
         let is_told_by_frames = matches!(from, Place::Initiator(_));
         if self.fidelity == Fidelity::Flow || !is_told_by_frames {
-            watch.leaves(slot, start, before_last, size - last);
-            watch.leaves(slot, before_last, end, last);
+            watch.leaves((slot, 0), start, before_last, size - last);
+            watch.leaves((slot, 0), before_last, end, last);
         }
     }
 
@@ -207,7 +207,7 @@ impl ReplicastModel {
         self.transfers.get_mut(slot).left = left;
         let sent = now + self.timing.data_rate.time_for(size);
         if let Some(watch) = &mut self.watch {
-            watch.leaves(slot, now, sent, size);
+            watch.leaves((slot, 0), now, sent, size);
         }
         let members = self.groups.members(group);
         for position in to.iter() {
@@ -235,7 +235,7 @@ impl ReplicastModel {
         let is_up = self.targets[target as usize].up;
         let mut left = None;
         if let Some(watch) = &mut self.watch {
-            left = watch.arrived(slot, Place::Target(target), self.timing.trip, is_up);
+            left = watch.arrived((slot, 0), Place::Target(target), self.timing.trip, is_up);
         }
         if !is_up {
             self.transfers.release(slot);
@@ -301,7 +301,7 @@ impl ReplicastModel {
         let end = self.recorder.disk(target, disk).serve(now, service);
         if let Some(watch) = &mut self.watch {
             let (queued, begin) = (now, end - service);
-            watch.tell(Observation::Disk { request, target, operation, queued, begin, end });
+            watch.tell(Observation::Disk { request, target, disk, operation, queued, begin, end });
         }
         end
     }

@@ -127,8 +127,8 @@ impl Model for ReplicastModel {
                     let machine = &mut self.targets[target as usize].machine;
                     machine.handle(now, input, &shelf, &mut self.target_effects);
                     if self.watch.is_some() {
-                        let request = self.messages.get(message).request();
-                        self.watch_windows(now, target, Cause::Message(request));
+                        let cause = Cause::of(self.messages.get(message));
+                        self.watch_windows(now, target, cause);
                     }
                     self.carry_out_target(now, target, agenda);
                 }
@@ -181,7 +181,8 @@ impl Model for ReplicastModel {
                 let began = start + self.timing.trip;
                 self.recorder.delivered((target, initiator), began, now, size);
                 if let Some(watch) = &mut self.watch {
-                    watch.arrived(transfer, Place::Initiator(initiator), self.timing.trip, true);
+                    let to = Place::Initiator(initiator);
+                    watch.arrived((transfer, 0), to, self.timing.trip, true);
                 }
                 let intact = !self.faults.damages_transfer();
                 let host = &mut self.initiators[initiator as usize];
