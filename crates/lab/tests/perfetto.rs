@@ -53,7 +53,8 @@ struct Trace {
     slices: BTreeMap<TrackId, Vec<Slice>>,
     /// By category and id.
     flows: BTreeMap<(String, u64), Points>,
-    counters: BTreeMap<u64, Vec<(u64, u64)>>,
+    /// By process and name: time and value.
+    counters: BTreeMap<(u64, String), Vec<(u64, u64)>>,
     instants: u64,
     processes: BTreeMap<u64, String>,
 }
@@ -95,9 +96,10 @@ impl Trace {
                     trace.flows.entry(key).or_default().push(point);
                 }
                 "C" => {
-                    assert_eq!(event["name"], "disk queue");
+                    let name = text(&event["name"]);
+                    assert!(name.starts_with("disk queue"), "{name}");
                     let chunks = event["args"]["chunks"].as_u64().expect("a number");
-                    trace.counters.entry(pid).or_default().push((at(), chunks));
+                    trace.counters.entry((pid, name)).or_default().push((at(), chunks));
                 }
                 "i" => {
                     at();
@@ -140,10 +142,10 @@ impl Trace {
             let in_order = points.windows(2).all(|pair| pair[0].2 <= pair[1].2);
             assert!(in_order, "{flow:?}: {points:?}");
         }
-        for (pid, values) in &self.counters {
-            assert!(values.windows(2).all(|pair| pair[0].0 <= pair[1].0), "{pid}: {values:?}");
+        for (disk, values) in &self.counters {
+            assert!(values.windows(2).all(|pair| pair[0].0 <= pair[1].0), "{disk:?}: {values:?}");
             let steps = values.windows(2).map(|pair| pair[0].1.abs_diff(pair[1].1));
-            assert!(steps.max().unwrap_or(0) <= 1, "{pid}: {values:?}");
+            assert!(steps.max().unwrap_or(0) <= 1, "{disk:?}: {values:?}");
             assert_eq!(values[0], (0, 0), "a queue begins empty");
         }
     }
@@ -209,6 +211,23 @@ fn double_booking_can_be_shown() {
          workload.chunk_size = \"16KiB\"\ndisk.rate = \"4000MiB/s\"",
     );
     assert!(trace.names().contains("late-reject"), "{:?}", trace.names());
+}
+
+#[test]
+fn every_disk_has_a_track_and_a_counter() {
+    let trace = check("run.length = \"5ms\"\ndisk.per_target = 3\nworkload.window = 3");
+    let first_target = 19;
+    let queues: Vec<&str> = trace
+        .counters
+        .keys()
+        .filter(|(pid, _)| *pid == first_target)
+        .map(|(_, name)| name.as_str())
+        .collect();
+    assert_eq!(queues, ["disk queue", "disk queue 2", "disk queue 3"]);
+    let disks = trace.slices.iter().filter(|((pid, _), slices)| {
+        *pid == first_target && slices.iter().any(|slice| slice.cat == "disk")
+    });
+    assert_eq!(disks.count(), 3);
 }
 
 #[test]

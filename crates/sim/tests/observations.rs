@@ -74,6 +74,10 @@ fn healthy() -> Vec<Scenario> {
         booked_twice.disk.rate = Rate::from_bytes_per_s(4000 << 20);
         all.push(booked_twice);
     }
+    let mut several_disks = base(ReplicastM, Flow);
+    several_disks.disk.per_target = 3;
+    several_disks.workload.window = 3;
+    all.push(several_disks);
     all
 }
 
@@ -157,7 +161,8 @@ fn every_request_starts_and_ends_once_as_the_report_says() {
         assert_eq!(done, reported);
         assert_eq!(failed, report.counts.failures + report.counts.abandoned);
         if scenario.workload.load == Load::Closed {
-            assert_eq!(unfinished, scenario.cluster.initiators, "one each is under way");
+            let under_way = scenario.cluster.initiators * scenario.workload.window;
+            assert_eq!(unfinished, under_way, "every window is full");
         }
     }
 }
@@ -283,7 +288,7 @@ fn payload_and_disks_agree_with_the_report() {
             Ordering::Greater => repeats,
         };
         let (mut received, mut sent) = (Size::ZERO, Size::ZERO);
-        let mut disks: BTreeMap<u32, Time> = BTreeMap::new();
+        let mut disks: BTreeMap<(u32, u16), Time> = BTreeMap::new();
         let mut busy = Span::ZERO;
         for observation in &heard {
             match observation {
@@ -311,8 +316,8 @@ fn payload_and_disks_agree_with_the_report() {
                         }
                     }
                 }
-                Observation::Disk { target, queued, begin, end: done, .. } => {
-                    let free = disks.insert(*target, *done).unwrap_or(Time::ZERO);
+                Observation::Disk { target, disk, queued, begin, end: done, .. } => {
+                    let free = disks.insert((*target, *disk), *done).unwrap_or(Time::ZERO);
                     assert_eq!(*begin, free.max(*queued), "first come, first served");
                     busy += (*done).min(end).saturating_since(*begin);
                 }
@@ -321,6 +326,7 @@ fn payload_and_disks_agree_with_the_report() {
         }
         let all = f64::from(scenario.cluster.targets) * (end - Time::ZERO).as_secs_f64();
         if !scenario.quirks.early_statistics {
+            let all = all * f64::from(scenario.disk.per_target);
             assert!((busy.as_secs_f64() / all - report.disk_utilization).abs() < 1e-12);
         }
         let busier = received.max(sent).as_bits() as f64;
