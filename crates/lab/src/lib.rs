@@ -52,8 +52,8 @@ pub use comparison::{
 pub use configuration::{Configuration, Seeds, Statistics, WarmupRule};
 pub use estimate::{Estimate, Spread};
 pub use evaluation::{
-    Claim, Evaluation, Figure, Figures, Findings, Measured, Mode, Outcome, Part, Prepared, Row,
-    Series,
+    Claim, Evaluation, Figure, FigureKind, Figures, Findings, Measured, Mode, Outcome, Part,
+    Prepared, Row, Series,
 };
 pub use experiment::{Experiment, MOST_POINTS, Point};
 pub use input_error::InputError;
