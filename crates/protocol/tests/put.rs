@@ -294,7 +294,7 @@ proptest! {
             prop_assert!(matches!(ended, Ended::Put { .. }), "{request}: {ended:?}");
             prop_assert!(cluster.domains(u64::from(request.serial)) >= 3);
         }
-        prop_assert_eq!(cluster.initiator.active(), 0);
+        prop_assert_eq!(cluster.initiators[0].active(), 0);
         prop_assert_eq!(cluster.accepted_reservations(), 0);
     }
 }

@@ -5,8 +5,10 @@
 //! *cancelled* until its time has passed, so that it can be offered again.
 //!
 //! How a new window is found is a value, [`OfferRule`]: at the end of the queue or in a cancelled
-//! window (`queue.rs`), or in the first hole that is wide enough (`first_fit.rs`).
+//! window (`queue.rs`), or in the first hole that is wide enough (`first_fit.rs`). A window that a
+//! proxy has found is entered as it is (`book.rs`).
 
+mod book;
 mod first_fit;
 mod queue;
 
@@ -18,6 +20,8 @@ use slotcast_units::{Size, Span, Time};
 use crate::ids::RequestId;
 use crate::timing::{Timing, WindowSize};
 use crate::window::Window;
+
+pub(crate) use book::NotBooked;
 
 /// How a calendar finds a window for a new request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -59,6 +59,22 @@ impl DiskForecast {
         }
     }
 
+    /// How fast it is.
+    pub(crate) fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// When it will have done what it has.
+    pub(crate) fn done_at(&self) -> Time {
+        self.last_done
+    }
+
+    /// Takes somebody else's word for how fast it is, and when it will be done.
+    pub(crate) fn correct(&mut self, rate: Rate, done: Time) {
+        self.rate = rate;
+        self.last_done = done;
+    }
+
     /// Forgets what the disk was given: after a restart nobody waits for it.
     pub fn forget(&mut self, now: Time) {
         self.pending = 0;
@@ -68,16 +84,23 @@ impl DiskForecast {
     /// How long the start of a transfer of `size` must be deferred for the disk to keep up.
     /// `transfer` is its time on the link, `promised` what has been accepted and is still to come.
     pub fn delay(&self, now: Time, size: Size, transfer: Span, promised: Size) -> Span {
+        let backlog = match self.backpressure {
+            Backpressure::KeepRoom => self.backlog(now) + self.service(promised),
+            Backpressure::ArriveIntoRoom | Backpressure::DrainFirst => self.backlog(now),
+        };
+        self.delay_behind(backlog, size, transfer)
+    }
+
+    /// The same behind a given `backlog`.
+    #[inline]
+    pub(crate) fn delay_behind(&self, backlog: Span, size: Size, transfer: Span) -> Span {
         let service = self.service(size);
-        let backlog = self.backlog(now);
         if service == Span::ZERO {
             return Span::ZERO;
         }
         let limit = (self.limit / size.max(Size::from_bytes(1))).max(2);
         match self.backpressure {
-            Backpressure::KeepRoom => {
-                (backlog + self.service(promised)).saturating_sub(service * (limit - 1))
-            }
+            Backpressure::KeepRoom => backlog.saturating_sub(service * (limit - 1)),
             Backpressure::ArriveIntoRoom => {
                 backlog.saturating_sub(service * (limit - 1)).saturating_sub(transfer)
             }

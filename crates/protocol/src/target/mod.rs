@@ -1,6 +1,7 @@
 //! The target: answers requests from its calendar, takes chunks in, hands them out.
 
 mod disk;
+mod proxied;
 #[cfg(test)]
 mod tests;
 
@@ -12,10 +13,10 @@ use slotcast_units::{Size, Span, Time};
 pub use disk::{Backpressure, DiskForecast};
 
 use crate::calendar::{Ask, Calendar, CalendarRules, OfferRule};
-use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
+use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId, Term};
 use crate::message::{
-    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Message, Offer, OfferAnswer, PutAccept,
-    PutRequest, ReplicaAck, Undelivered,
+    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Message, Occasion, Offer, OfferAnswer,
+    PutAccept, PutRequest, ReplicaAck, Undelivered,
 };
 use crate::timing::{Delivery, IdleExtension, Timing, WindowRule};
 use crate::window::Window;
@@ -123,6 +124,14 @@ pub enum TargetEffect {
         /// When.
         start: Time,
     },
+    /// Send a message to the proxy at a position of this target's group; nobody hears it if the
+    /// group has no such position.
+    Report {
+        /// The proxy's position.
+        to: u8,
+        /// What.
+        message: Message,
+    },
 }
 
 /// A get that was accepted and is not yet sent.
@@ -149,6 +158,8 @@ pub struct Target {
     /// How long after its offer a get is accepted: the longest of late, slowly forgotten. A round
     /// trip on a network that keeps its promises.
     acceptance_lag: Span,
+    /// The latest proxy of the group that this target has heard of.
+    term: Term,
     rejected: u64,
 }
 
@@ -165,6 +176,7 @@ impl Target {
             deliveries: Vec::new(),
             writing: Vec::new(),
             acceptance_lag: config.timing.round_trip(),
+            term: Term::NONE,
             rejected: 0,
             config,
         }
@@ -191,6 +203,7 @@ impl Target {
         self.outgoing.clear();
         self.deliveries.clear();
         self.writing.clear();
+        self.term = Term::NONE;
         self.config.disk.forget(now);
     }
 
@@ -211,6 +224,10 @@ impl Target {
                 self.get_request(now, m, holdings, effects);
             }
             TargetInput::Message(Message::GetAccept(m)) => self.get_accept(now, m, effects),
+            TargetInput::Message(Message::ProxyNotice(m)) => {
+                self.proxy_notice(now, m, holdings, effects);
+            }
+            TargetInput::Message(Message::ProxyQuery(m)) => self.proxy_query(now, m, effects),
             TargetInput::Message(_) => self.rejected += 1,
             TargetInput::Received { request, chunk, size, intact } => {
                 let reserved = self.incoming.release(request);
@@ -222,6 +239,9 @@ impl Target {
                         self.writing.push(request);
                         effects.push(TargetEffect::Write { request, chunk, size });
                     }
+                }
+                if reserved && self.term != Term::NONE {
+                    self.report(now, request, Occasion::Received, self.term, effects);
                 }
             }
             TargetInput::Written { request, stable } => {

@@ -7,14 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use slotcast_protocol::{
     Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, Failure, GetRules,
-    GroupMap, Holdings, IdleExtension, Initiator, InitiatorConfig, InitiatorEffect, InitiatorId,
-    InitiatorInput, Message, OfferRule, PutRules, RequestId, State, Target, TargetConfig,
-    TargetEffect, TargetId, TargetInput, Timing, Window, WindowRule, selection::SequenceRule,
+    GroupId, GroupMap, Holdings, IdleExtension, Initiator, InitiatorConfig, InitiatorEffect,
+    InitiatorId, InitiatorInput, Members, Message, OfferRule, Proxy, ProxyChoice, ProxyConfig,
+    ProxyEffect, ProxyInput, PutRules, RequestId, State, Target, TargetConfig, TargetEffect,
+    TargetId, TargetInput, Timing, Window, WindowRule, selection::SequenceRule,
 };
 use slotcast_units::{Rate, Size, Span, Time};
 
 pub const CHUNK_SIZE: Size = Size::from_kib(128);
 const ACK_TIMEOUT: Span = Span::from_ms(10);
+pub const ANSWER_TIMEOUT: Span = Span::from_us(200);
 
 pub fn chunk(n: u64) -> ChunkId {
     let mut name = [0; 32];
@@ -61,11 +63,14 @@ enum Due {
     ToTarget(u32, Message),
     ToInitiator(Message),
     Received(u32, RequestId, ChunkId, Window),
-    Written(u32, RequestId, ChunkId),
+    Written(u32, RequestId, ChunkId, u32),
     Read(u32, RequestId),
     Sent(u32, RequestId),
     Delivered(RequestId),
-    Wake,
+    Wake(u32),
+    WakeProxy(u32),
+    Down(u32),
+    Up(u32),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,8 +95,10 @@ impl Holdings for &Disk {
 pub struct TestCluster {
     pub now: Time,
     pub groups: GroupMap,
-    pub initiator: Initiator,
+    pub initiators: Vec<Initiator>,
     pub targets: Vec<Target>,
+    /// One on each target's node, if the cluster has proxies.
+    pub proxies: Vec<Proxy>,
     pub disks: Vec<Disk>,
     pub dead: BTreeSet<u32>,
     pub ended: Vec<(RequestId, Ended)>,
@@ -107,6 +114,13 @@ pub struct TestCluster {
     pub die_after_round: Option<u8>,
     /// Targets that were made to read, in order.
     pub reads: Vec<u32>,
+    /// Whether chunks may be sent to a target at the same time, as long as it takes in only one: what
+    /// is left of a promise when the message that tells of it is lost.
+    pub sends_may_meet: bool,
+    /// When chunks were sent that the target had a reservation for, per target.
+    taken_in: Vec<Vec<Window>>,
+    /// Counts restarts of the targets.
+    incarnations: Vec<u32>,
     /// Deliveries on their way to the initiator, to see that none overlap.
     delivering: Vec<Window>,
     fate: Fate,
@@ -116,10 +130,10 @@ pub struct TestCluster {
 }
 
 /// An initiator of the test cluster.
-fn initiator(delivery: Delivery, choosy: Option<Choosy>) -> Initiator {
+fn initiator(id: u32, delivery: Delivery, choosy: Option<Choosy>, proxied: bool) -> Initiator {
     let window_rule = WindowRule::published(delivery);
     Initiator::new(InitiatorConfig {
-        id: InitiatorId(0),
+        id: InitiatorId(id),
         timing: Timing::published(),
         put: PutRules {
             replicas: 3,
@@ -128,20 +142,34 @@ fn initiator(delivery: Delivery, choosy: Option<Choosy>) -> Initiator {
             consecutive_only: false,
             abandon_without_window: false,
             choosy,
+            proxied,
         },
         get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
-        answer_timeout: Span::from_us(200),
+        answer_timeout: ANSWER_TIMEOUT,
         ack_timeout: ACK_TIMEOUT,
         max_rounds: 40,
         horizon: Span::from_secs(10),
     })
 }
 
+const CALENDAR: CalendarRules = CalendarRules {
+    offer: OfferRule::FirstFit,
+    gap: Span::ZERO,
+    grace: ACK_TIMEOUT,
+    hold: Span::from_ms(1),
+    horizon: Span::from_secs(10),
+    capacity: 64,
+};
+
+fn disk() -> DiskForecast {
+    let rate = Rate::from_bytes_per_s(400 << 20);
+    DiskForecast::new(rate, Size::from_kib(256), Backpressure::KeepRoom)
+}
+
 impl TestCluster {
     pub fn new(delivery: Delivery, targets: u32, domain: u32, fate: Fate) -> TestCluster {
         let groups = GroupMap::new(targets, 9.min(targets), domain).unwrap();
         let window_rule = WindowRule::published(delivery);
-        let ack_timeout = ACK_TIMEOUT;
         let target = |t: u32| {
             let (group, position) = groups.seat(TargetId(t));
             Target::new(TargetConfig {
@@ -150,25 +178,14 @@ impl TestCluster {
                 timing: Timing::published(),
                 window_rule,
                 idle_extension: IdleExtension::TwoTransfers,
-                calendar: CalendarRules {
-                    offer: OfferRule::FirstFit,
-                    gap: Span::ZERO,
-                    grace: ack_timeout,
-                    hold: Span::from_ms(1),
-                    horizon: Span::from_secs(10),
-                    capacity: 64,
-                },
-                disk: DiskForecast::new(
-                    Rate::from_bytes_per_s(400 << 20),
-                    Size::from_kib(256),
-                    Backpressure::KeepRoom,
-                ),
+                calendar: CALENDAR,
+                disk: disk(),
             })
         };
-        let initiator = initiator(delivery, None);
         TestCluster {
             now: Time::ZERO,
-            initiator,
+            initiators: vec![initiator(0, delivery, None, false)],
+            proxies: Vec::new(),
             targets: (0..targets).map(target).collect(),
             disks: (0..targets).map(|_| Disk::default()).collect(),
             dead: BTreeSet::new(),
@@ -180,6 +197,9 @@ impl TestCluster {
             damaging: None,
             die_after_round: None,
             reads: Vec::new(),
+            sends_may_meet: false,
+            taken_in: vec![Vec::new(); targets as usize],
+            incarnations: vec![0; targets as usize],
             delivering: Vec::new(),
             fate,
             due: BTreeMap::new(),
@@ -191,22 +211,57 @@ impl TestCluster {
 
     /// Makes the initiator choosy.
     pub fn choosy(mut self, delivery: Delivery, first_patience: Span) -> TestCluster {
-        self.initiator = initiator(delivery, Some(Choosy { first_patience }));
+        self.initiators = vec![initiator(0, delivery, Some(Choosy { first_patience }), false)];
         self
     }
 
+    /// Gives every group a proxy, which `initiators` initiators ask.
+    pub fn proxied(mut self, initiators: u32, choice: ProxyChoice) -> TestCluster {
+        let of = |id| initiator(id, Delivery::Multicast, None, true);
+        self.initiators = (0..initiators).map(of).collect();
+        let proxy = |t: u32| {
+            let (group, position) = self.groups.seat(TargetId(t));
+            let members = self.groups.members(group).iter();
+            let timing = Timing::published();
+            Proxy::new(ProxyConfig {
+                group,
+                position,
+                domains: members.map(|&t| self.groups.domain(t)).collect(),
+                timing,
+                choice,
+                service: timing.control * 4,
+                calendar: CALENDAR,
+                disk: disk(),
+                answer_timeout: ANSWER_TIMEOUT,
+            })
+        };
+        self.proxies = (0..self.groups.targets()).map(proxy).collect();
+        self
+    }
+
+    /// Target `t`, and the proxy there, stop at `from` and start again at `to`, with what is on the
+    /// disk.
+    pub fn crash(&mut self, t: u32, from: Time, to: Time) {
+        self.at(from, Due::Down(t));
+        self.at(to, Due::Up(t));
+    }
+
     pub fn put(&mut self, n: u64) -> RequestId {
+        self.put_from(0, n)
+    }
+
+    pub fn put_from(&mut self, initiator: u32, n: u64) -> RequestId {
         let mut effects = Vec::new();
-        let request =
-            self.initiator.put(self.now, chunk(n), CHUNK_SIZE, &self.groups, &mut effects);
-        self.carry_out(effects);
+        let machine = &mut self.initiators[initiator as usize];
+        let request = machine.put(self.now, chunk(n), CHUNK_SIZE, &self.groups, &mut effects);
+        self.carry_out(initiator, effects);
         request
     }
 
     pub fn get(&mut self, n: u64) -> RequestId {
         let mut effects = Vec::new();
-        let request = self.initiator.get(self.now, chunk(n), &self.groups, &mut effects);
-        self.carry_out(effects);
+        let request = self.initiators[0].get(self.now, chunk(n), &self.groups, &mut effects);
+        self.carry_out(0, effects);
         request
     }
 
@@ -235,10 +290,18 @@ impl TestCluster {
 
     fn step(&mut self, due: Due) {
         match due {
-            Due::ToTarget(t, message) => self.tell_target(t, TargetInput::Message(&message)),
-            Due::ToInitiator(message) => self.tell_initiator(InitiatorInput::Message(&message)),
+            Due::ToTarget(t, message) => {
+                if message.is_for_target() || self.proxies.is_empty() {
+                    self.tell_target(t, TargetInput::Message(&message));
+                }
+                if message.is_for_proxy() && !self.proxies.is_empty() {
+                    self.tell_proxy(t, ProxyInput::Message(&message));
+                }
+            }
+            Due::ToInitiator(message) => self.hear(message),
             Due::Received(t, request, chunk, window) => {
                 self.receiving[t as usize].retain(|&w| w != window);
+                self.check_taken_in(t, request, window);
                 let intact = self.next_fate(|fate, counts| {
                     counts.1 += 1;
                     fate.transfers.get(counts.1 - 1).copied().unwrap_or(true)
@@ -250,7 +313,8 @@ impl TestCluster {
                 let input = TargetInput::Received { request, chunk, size: CHUNK_SIZE, intact };
                 self.tell_target(t, input);
             }
-            Due::Written(t, request, chunk) => {
+            Due::Written(t, _, _, incarnation) if self.incarnations[t as usize] != incarnation => {}
+            Due::Written(t, request, chunk, _) => {
                 let stable = self.next_fate(|fate, counts| {
                     counts.2 += 1;
                     fate.disks.get(counts.2 - 1).copied().unwrap_or(true)
@@ -273,11 +337,24 @@ impl TestCluster {
                     counts.1 += 1;
                     fate.transfers.get(counts.1 - 1).copied().unwrap_or(true)
                 });
-                self.tell_initiator(InitiatorInput::Delivered { request, intact });
+                let InitiatorId(initiator) = request.initiator;
+                self.tell_initiator(initiator, InitiatorInput::Delivered { request, intact });
             }
-            Due::Wake => {
+            Due::Wake(initiator) => {
                 self.wakes += 1;
-                self.tell_initiator(InitiatorInput::Wake);
+                self.tell_initiator(initiator, InitiatorInput::Wake);
+            }
+            Due::WakeProxy(t) => self.tell_proxy(t, ProxyInput::Wake),
+            Due::Down(t) => {
+                self.dead.insert(t);
+                self.incarnations[t as usize] += 1;
+                self.targets[t as usize].restart(self.now);
+                if let Some(proxy) = self.proxies.get_mut(t as usize) {
+                    proxy.restart();
+                }
+            }
+            Due::Up(t) => {
+                self.dead.remove(&t);
             }
         }
     }
@@ -301,7 +378,8 @@ impl TestCluster {
                 }
                 TargetEffect::Write { request, chunk, size } => {
                     let done = self.use_disk(t, size);
-                    self.at(done, Due::Written(t, request, chunk));
+                    let incarnation = self.incarnations[t as usize];
+                    self.at(done, Due::Written(t, request, chunk, incarnation));
                 }
                 TargetEffect::Read { request, size, .. } => {
                     self.reads.push(t);
@@ -314,6 +392,56 @@ impl TestCluster {
                     self.at(sent, Due::Sent(t, request));
                     self.at(sent + Timing::published().trip, Due::Delivered(request));
                 }
+                TargetEffect::Report { to, message } => {
+                    let group = self.groups.seat(TargetId(t)).0;
+                    let mut proxy = Members::NONE;
+                    proxy.insert(to);
+                    self.to_members(t, group, proxy, 1, message);
+                }
+            }
+        }
+        self.check_reservations(t);
+    }
+
+    /// Target `t` sends `message`, the `n`th at once, to members of its group; to itself without a
+    /// network.
+    fn to_members(&mut self, t: u32, group: GroupId, to: Members, n: u64, message: Message) {
+        let timing = Timing::published();
+        for position in to.iter() {
+            let Some(&TargetId(member)) = self.groups.members(group).get(usize::from(position))
+            else {
+                continue;
+            };
+            let due = Due::ToTarget(member, message);
+            if member == t {
+                self.at(self.now, due);
+            } else {
+                self.send(self.now + timing.control * n + timing.trip, due);
+            }
+        }
+    }
+
+    fn tell_proxy(&mut self, t: u32, input: ProxyInput<'_>) {
+        if self.dead.contains(&t) {
+            return;
+        }
+        let mut effects = Vec::new();
+        self.proxies[t as usize].handle(self.now, input, &mut effects);
+        let timing = Timing::published();
+        let group = self.groups.seat(TargetId(t)).0;
+        let mut sent = 0;
+        for effect in effects {
+            match effect {
+                ProxyEffect::Answer { message, .. } => {
+                    sent += 1;
+                    let at = self.now + timing.control * sent + timing.trip;
+                    self.send(at, Due::ToInitiator(message));
+                }
+                ProxyEffect::Notify { to, message } => {
+                    sent += 1;
+                    self.to_members(t, group, to, sent, message);
+                }
+                ProxyEffect::WakeAt(at) => self.at(at.max(self.now), Due::WakeProxy(t)),
             }
         }
     }
@@ -327,16 +455,18 @@ impl TestCluster {
 
     /// The initiator hears `message`, wherever it comes from.
     pub fn hear(&mut self, message: Message) {
-        self.tell_initiator(InitiatorInput::Message(&message));
+        let InitiatorId(initiator) = message.request().initiator;
+        self.tell_initiator(initiator, InitiatorInput::Message(&message));
     }
 
-    fn tell_initiator(&mut self, input: InitiatorInput<'_>) {
+    fn tell_initiator(&mut self, initiator: u32, input: InitiatorInput<'_>) {
         let mut effects = Vec::new();
-        self.initiator.handle(self.now, input, &self.groups, &mut effects);
-        self.carry_out(effects);
+        let machine = &mut self.initiators[initiator as usize];
+        machine.handle(self.now, input, &self.groups, &mut effects);
+        self.carry_out(initiator, effects);
     }
 
-    fn carry_out(&mut self, effects: Vec<InitiatorEffect>) {
+    fn carry_out(&mut self, initiator: u32, effects: Vec<InitiatorEffect>) {
         for effect in effects {
             match effect {
                 InitiatorEffect::Multicast { group, to, message } => {
@@ -374,7 +504,7 @@ impl TestCluster {
                 InitiatorEffect::Failed { request, reason, .. } => {
                     self.end(request, Ended::Failed(reason));
                 }
-                InitiatorEffect::WakeAt(at) => self.at(at.max(self.now), Due::Wake),
+                InitiatorEffect::WakeAt(at) => self.at(at.max(self.now), Due::Wake(initiator)),
             }
         }
     }
@@ -387,6 +517,30 @@ impl TestCluster {
     /// What reservations are for: no target ever receives two chunks at a time.
     fn check_no_overlap(&mut self, t: u32, sent: Window) {
         let others = &mut self.receiving[t as usize];
+        let alone = others.iter().all(|w| !w.overlaps(&sent));
+        // Who has restarted knows nothing of what it promised before.
+        let forgot = self.incarnations[t as usize] > 0;
+        assert!(alone || forgot || self.sends_may_meet, "t{t}: {sent} meets {others:?}");
+        others.push(sent);
+    }
+
+    /// Accepted windows of a target never overlap.
+    fn check_reservations(&self, t: u32) {
+        let all = self.targets[t as usize].incoming().reservations().iter();
+        let accepted: Vec<Window> =
+            all.filter(|r| r.state == State::Accepted).map(|r| r.window).collect();
+        assert!(accepted.windows(2).all(|pair| pair[0].end <= pair[1].start), "t{t}: {accepted:?}");
+    }
+
+    /// No target takes in two chunks at a time, whatever is sent to it.
+    fn check_taken_in(&mut self, t: u32, request: RequestId, sent: Window) {
+        let mut all = self.targets[t as usize].incoming().reservations().iter();
+        let reserved =
+            all.any(|r| (r.request, r.state) == (request, State::Accepted) && r.window.contains(&sent));
+        if !reserved || self.dead.contains(&t) {
+            return;
+        }
+        let others = &mut self.taken_in[t as usize];
         assert!(others.iter().all(|w| !w.overlaps(&sent)), "t{t}: {sent} meets {others:?}");
         others.push(sent);
     }
