@@ -20,7 +20,7 @@ pub use observe::{Observer, Place, TraceLine, Unobserved};
 pub use report::{Completion, Counts, Latency, Operation, RunReport};
 pub use scenario::{
     Backpressure, Cluster, Disk, Faults, Fidelity, Grant, IdleExtension, Load, Network, Protocol,
-    ProtocolKind, Quirks, Replicast, Run, Scenario, SequenceChoice, TargetChoice, Unicast,
+    ProtocolKind, ProxyChoice, Quirks, Replicast, Run, Scenario, SequenceChoice, TargetChoice, Unicast,
     Workload,
 };
 
@@ -43,7 +43,7 @@ pub fn run_observed(
 ) -> Result<RunReport, ScenarioError> {
     check(scenario)?;
     Ok(match scenario.protocol.kind {
-        ProtocolKind::ReplicastM | ProtocolKind::ReplicastH => {
+        ProtocolKind::ReplicastM | ProtocolKind::ReplicastH | ProtocolKind::ReplicastProxy => {
             let groups = check::groups(scenario)?;
             drive::drive(replicast::new_model(scenario, groups, seed), scenario, seed, observer)
         }

@@ -50,7 +50,9 @@ fn every_field_of_a_scenario_is_a_setting() {
             choosy_start,
             answer_timeout,
             ack_timeout,
-            max_rounds
+            max_rounds,
+            proxy_messages,
+            proxy_choice
         },
         "replicast",
         keys

@@ -60,10 +60,14 @@ impl ReplicastModel {
         let arrival = now + self.timing.one_way();
         // The sender keeps one share until all copies are on their way: all may be lost.
         let slot = self.messages.insert(message, 1);
+        let to_proxy = message.is_for_proxy();
         let members = self.groups.members(group);
         for position in to.iter() {
             let TargetId(target) = members[usize::from(position)];
-            let event = Event::ToTarget { target, message: slot };
+            let event = match to_proxy {
+                false => Event::ToTarget { target, message: slot },
+                true => Event::ToProxy { target, message: slot },
+            };
             let copies = self.faults.copies();
             self.recorder.counts.messages_lost += u64::from(copies.is_empty());
             for delay in copies.delays() {
@@ -74,14 +78,14 @@ impl ReplicastModel {
         self.messages.release(slot);
     }
 
-    fn send_to_initiator(
+    pub(super) fn send_to_initiator(
         &mut self,
         now: Time,
-        initiator: u32,
+        (target, initiator): (u32, u32),
         message: Message,
         agenda: &mut Agenda<Event>,
     ) {
-        let arrival = now + self.timing.one_way();
+        let arrival = self.control_leaves(now, target) + self.timing.trip;
         let copies = self.faults.copies();
         self.recorder.counts.messages_lost += u64::from(copies.is_empty());
         for delay in copies.delays() {
@@ -192,7 +196,7 @@ impl ReplicastModel {
             let incarnation = self.targets[target as usize].incarnation;
             match effect {
                 TargetEffect::Send { to, message } => {
-                    self.send_to_initiator(now, to.0, message, agenda);
+                    self.send_to_initiator(now, (target, to.0), message, agenda);
                 }
                 TargetEffect::Write { request, chunk, size } => {
                     let done = self.use_disk(now, target, size);
@@ -212,6 +216,11 @@ impl ReplicastModel {
                     let initiator = owner(request);
                     let arrival = sent + self.timing.trip;
                     agenda.at(arrival, Event::Delivered { initiator, target, transfer });
+                }
+                TargetEffect::Report { to, message } => {
+                    let mut proxy = Members::NONE;
+                    proxy.insert(to);
+                    self.send_to_members(now, target, proxy, message, agenda);
                 }
             }
         }

@@ -3,6 +3,7 @@
 
 mod effects;
 mod event;
+mod proxy;
 mod setup;
 mod store;
 #[cfg(test)]
@@ -11,7 +12,7 @@ mod tests;
 use slotcast_engine::{Agenda, Model, TimerId};
 use slotcast_protocol::{
     ChunkId, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput, Members,
-    Message, RequestId, Target, TargetEffect, TargetInput, Timing,
+    Message, ProxyEffect, ProxyInput, RequestId, Target, TargetEffect, TargetInput, Timing,
 };
 use slotcast_units::{Size, Time};
 
@@ -23,6 +24,7 @@ use crate::recorder::Recorder;
 use crate::report::Operation;
 use crate::scenario::{Fidelity, Quirks};
 use event::Event;
+use proxy::ProxyHost;
 use store::Stores;
 
 pub(crate) use setup::{control_size_problem, new_model, timing};
@@ -65,6 +67,8 @@ struct InitiatorHost {
 #[derive(Debug)]
 struct TargetHost {
     machine: Target,
+    /// Where groups have proxies: every member can be one.
+    proxy: Option<Box<ProxyHost>>,
     disk_rate: slotcast_units::Rate,
     up: bool,
     /// Counts restarts: what was on its way through the disk before one is lost.
@@ -90,6 +94,7 @@ pub(crate) struct ReplicastModel {
     trace: Trace,
     initiator_effects: Vec<InitiatorEffect>,
     target_effects: Vec<TargetEffect>,
+    proxy_effects: Vec<ProxyEffect>,
 }
 
 /// When the chosen targets go down, and when they come back.
@@ -124,6 +129,12 @@ impl Model for ReplicastModel {
                 self.messages.release(message);
                 self.carry_out(now, initiator, agenda);
             }
+            Event::ToProxy { target, message } => {
+                let heard = *self.messages.get(message);
+                self.messages.release(message);
+                self.tell_proxy(now, target, ProxyInput::Message(&heard), agenda);
+            }
+            Event::ProxyWake { target } => self.tell_proxy(now, target, ProxyInput::Wake, agenda),
             Event::Received { target, transfer } => self.received(now, target, transfer, agenda),
             Event::Written { target, transfer, incarnation } => {
                 let Transfer { request, chunk, size, .. } = *self.transfers.get(transfer);
@@ -184,6 +195,9 @@ impl Model for ReplicastModel {
                 host.up = false;
                 host.incarnation += 1;
                 host.machine.restart(now);
+                if let Some(proxy) = &mut host.proxy {
+                    proxy.restart();
+                }
             }
             Event::Up { target } => self.targets[target as usize].up = true,
         }

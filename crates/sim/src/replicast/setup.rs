@@ -3,11 +3,12 @@
 use slotcast_engine::Streams;
 use slotcast_protocol::{
     Backpressure as DiskBackpressure, CalendarRules, Choosy, Delivery, DiskForecast, GetRules,
-    GroupMap, IdleExtension, Initiator, InitiatorConfig, InitiatorId, OfferRule, PutRules, Target,
-    TargetConfig, TargetId, Timing, WindowRule, selection::SequenceRule,
+    GroupMap, IdleExtension, Initiator, InitiatorConfig, InitiatorId, OfferRule, Proxy, ProxyConfig,
+    PutRules, Target, TargetConfig, TargetId, Timing, WindowRule, selection::SequenceRule,
 };
 use slotcast_units::{Share, Size, Span, Time};
 
+use super::proxy::ProxyHost;
 use super::{InitiatorHost, Outage, ReplicastModel, Stores, TargetHost};
 use crate::clients::Clients;
 use crate::drive::Trace;
@@ -54,6 +55,7 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         ProtocolKind::ReplicastH => Delivery::Unicast,
         _ => Delivery::Multicast,
     };
+    let proxied = scenario.protocol.kind == ProtocolKind::ReplicastProxy;
     let published = WindowRule::published(delivery);
     let multiplier = match scenario.replicast.bid_multiplier {
         Share::ZERO => published.multiplier,
@@ -76,7 +78,7 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
     };
 
     let calendar = CalendarRules {
-        offer: match quirks.queued_windows && delivery == Delivery::Multicast {
+        offer: match quirks.queued_windows && delivery == Delivery::Multicast && !proxied {
             true => OfferRule::Queue,
             false => OfferRule::FirstFit,
         },
@@ -110,9 +112,25 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         let (group, position) = groups.seat(TargetId(t));
         let disk_rate = faults.disk_rate(t, count, scenario.disk.rate);
         let disk = DiskForecast::new(disk_rate, scenario.disk.queue_limit, backpressure);
+        let proxy = proxied.then(|| {
+            let members = groups.members(group).iter();
+            let expected = scenario.disk.rate;
+            let machine = Proxy::new(ProxyConfig {
+                group,
+                position,
+                domains: members.map(|&member| groups.domain(member)).collect(),
+                timing,
+                choice: scenario.replicast.proxy_choice,
+                service: timing.control * u64::from(scenario.replicast.proxy_messages),
+                calendar,
+                disk: DiskForecast::new(expected, scenario.disk.queue_limit, backpressure),
+                answer_timeout,
+            });
+            Box::new(ProxyHost::new(machine))
+        });
         let config =
             TargetConfig { group, position, timing, window_rule, idle_extension, calendar, disk };
-        TargetHost { machine: Target::new(config), disk_rate, up: true, incarnation: 0 }
+        TargetHost { machine: Target::new(config), proxy, disk_rate, up: true, incarnation: 0 }
     };
     let targets = (0..count).map(target).collect();
 
@@ -123,6 +141,7 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         consecutive_only: quirks.consecutive_triples,
         abandon_without_window: quirks.abandon_without_window,
         choosy: scenario.replicast.choosy.then_some(Choosy { first_patience }),
+        proxied,
     };
     let initiator = |i: u32| {
         let config = InitiatorConfig {
@@ -175,6 +194,7 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         trace: Trace::default(),
         initiator_effects: Vec::new(),
         target_effects: Vec::new(),
+        proxy_effects: Vec::new(),
         groups,
     }
 }
