@@ -20,8 +20,8 @@ pub use observe::{Observer, Place, TraceLine, Unobserved};
 pub use report::{Completion, Counts, Latency, Operation, RunReport};
 pub use scenario::{
     Backpressure, Cluster, Disk, Faults, Fidelity, Grant, IdleExtension, Load, Network, Protocol,
-    ProtocolKind, ProxyChoice, Quirks, Replicast, Run, Scenario, SequenceChoice, TargetChoice, Unicast,
-    Workload,
+    ProtocolKind, ProxyChoice, Quirks, Replicast, Run, Scenario, SequenceChoice, TargetChoice,
+    Unicast, Workload,
 };
 
 /// Runs `scenario` with `seed`.

@@ -117,9 +117,7 @@ fn gets_and_puts_come_in_the_wanted_ratio() {
 /// Several gets at once to one initiator come one after another, each in its window.
 #[test]
 fn gets_do_not_meet_on_the_link() {
-    for kind in
-        [ProtocolKind::ReplicastM, ProtocolKind::ReplicastH, ProtocolKind::ReplicastProxy]
-    {
+    for kind in [ProtocolKind::ReplicastM, ProtocolKind::ReplicastH, ProtocolKind::ReplicastProxy] {
         for share in [50, 100] {
             let workload = Workload {
                 get_share: Share::from_percent(share),

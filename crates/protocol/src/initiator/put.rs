@@ -207,8 +207,11 @@ impl Put {
     pub(super) fn wake(&mut self, step: &mut Step<'_>) -> Progress {
         if self.answers_due <= step.now {
             self.round.give_up_on_silent();
-            let progress =
-                if step.config.put.proxied { self.proxy_is_silent(step) } else { self.choose(step) };
+            let progress = if step.config.put.proxied {
+                self.proxy_is_silent(step)
+            } else {
+                self.choose(step)
+            };
             if progress == Progress::Over {
                 return Progress::Over;
             }

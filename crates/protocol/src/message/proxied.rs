@@ -15,10 +15,7 @@ pub const MAX_TAKEN: usize = 4;
 impl Message {
     /// Whether, of what comes to a target's node, the [`crate::Proxy`] there hears it.
     pub fn is_for_proxy(&self) -> bool {
-        matches!(
-            self,
-            Message::ProxyRequest(_) | Message::ProxyReport(_) | Message::ProxyQuery(_)
-        )
+        matches!(self, Message::ProxyRequest(_) | Message::ProxyReport(_) | Message::ProxyQuery(_))
     }
 
     /// Whether, of what comes to a target's node, the [`crate::Target`] hears it.

@@ -131,9 +131,7 @@ fn leave_one_out(picked: &mut Vec<Scored>, common: impl Fn(&[Scored]) -> Time) {
         let rest = &picked[..last];
         let start = common(rest);
         let idle = rest.iter().fold(Span::ZERO, |sum, member| {
-            Span::from_ns(
-                sum.as_ns().saturating_add(start.saturating_since(member.begins).as_ns()),
-            )
+            Span::from_ns(sum.as_ns().saturating_add(start.saturating_since(member.begins).as_ns()))
         });
         picked.swap(out, last);
         if idle < best.0 {
@@ -144,12 +142,7 @@ fn leave_one_out(picked: &mut Vec<Scored>, common: impl Fn(&[Scored]) -> Time) {
 }
 
 /// The first time at which all of `picked` and the initiator's link are free.
-fn common_start(
-    members: &[Member],
-    picked: &[Scored],
-    wanted: &Wanted,
-    transfer: Span,
-) -> Time {
+fn common_start(members: &[Member], picked: &[Scored], wanted: &Wanted, transfer: Span) -> Time {
     let mut start = picked.iter().map(|p| p.begins).fold(wanted.from, Time::max);
     loop {
         let free = picked.iter().fold(wanted.taken.free_from(start, transfer), |start, p| {

@@ -23,6 +23,8 @@
 
 mod choose;
 mod member;
+mod serve;
+mod term;
 #[cfg(test)]
 mod tests;
 
@@ -33,16 +35,13 @@ use slotcast_units::{Size, Span, Time};
 
 pub use choose::ProxyChoice;
 
-use choose::{Scratch, Wanted, choose};
+use choose::Scratch;
 use member::Member;
 
 use crate::calendar::CalendarRules;
 use crate::group::Members;
 use crate::ids::{GroupId, InitiatorId, RequestId, Term};
-use crate::message::{
-    MAX_REPLICAS, Message, ProxyAnswer, ProxyNotice, ProxyQuery, ProxyReply, ProxyReport,
-    ProxyRequest,
-};
+use crate::message::{MAX_REPLICAS, Message, ProxyAnswer, ProxyRequest};
 use crate::target::DiskForecast;
 use crate::timing::Timing;
 use crate::window::Window;
@@ -66,7 +65,7 @@ pub struct ProxyConfig {
     pub calendar: CalendarRules,
     /// What is expected of a member's disk until it reports.
     pub disk: DiskForecast,
-    /// How long to wait for what members report.
+    /// How long to wait for what members report; and how long initiators wait for an answer.
     pub answer_timeout: Span,
 }
 
@@ -126,6 +125,8 @@ pub struct Proxy {
     queue: VecDeque<ProxyRequest>,
     /// When it has done what it has.
     free_at: Time,
+    /// When its messages have left.
+    port_free: Time,
     next_query: Time,
     alarm: Time,
     scratch: Scratch,
@@ -149,6 +150,7 @@ impl Proxy {
             members: Vec::new(),
             queue: VecDeque::new(),
             free_at: Time::ZERO,
+            port_free: Time::ZERO,
             next_query: Time::ZERO,
             alarm: Time::NEVER,
             scratch: Scratch::default(),
@@ -178,6 +180,7 @@ impl Proxy {
         self.members.clear();
         self.queue.clear();
         self.free_at = Time::ZERO;
+        self.port_free = Time::ZERO;
         self.alarm = Time::NEVER;
     }
 
@@ -222,14 +225,13 @@ impl Proxy {
         }
         if self.role == Role::Idle {
             if self.term > m.over && self.term.position != self.config.position {
-                self.answer(m, ProxyAnswer::Moved, effects);
+                self.answer(now, m, ProxyAnswer::Moved, effects);
                 return;
             }
             self.take_over(now, m.over, m.request, effects);
         }
-        if self.role == Role::Serving
-            && let Some((round, window, members)) = self.granted(m.request)
-        {
+        let granted = self.granted(m.request);
+        if let Some((round, window, members)) = granted {
             if round == m.round {
                 self.answer_beside(now, m, ProxyAnswer::Granted { window, members }, effects);
                 return;
@@ -238,18 +240,27 @@ impl Proxy {
                 return;
             }
         }
-        let wait = self.wait(now);
         if let Some(queued) = self.queue.iter_mut().find(|queued| queued.request == m.request) {
             if queued.round < m.round {
                 *queued = *m;
             } else if queued.round == m.round {
                 // Somebody is getting impatient.
-                self.answer_beside(now, m, ProxyAnswer::NotNow { retry_after: wait }, effects);
+                let retry_after = self.wait(now);
+                self.answer_beside(now, m, ProxyAnswer::NotNow { retry_after }, effects);
             }
+        } else if granted.is_some() {
+            // Somebody who has waited already, and holds windows that it will not use.
+            self.queue.push_front(*m);
         } else if self.queue.len() < QUEUE {
             self.queue.push_back(*m);
+            let retry_after = self.wait(now);
+            if self.role == Role::Serving && retry_after > self.config.answer_timeout {
+                // Before it asks again, and takes more of the proxy's time.
+                self.answer(now, m, ProxyAnswer::NotNow { retry_after }, effects);
+            }
         } else {
-            self.answer_beside(now, m, ProxyAnswer::NotNow { retry_after: wait }, effects);
+            let retry_after = self.wait(now);
+            self.answer_beside(now, m, ProxyAnswer::NotNow { retry_after }, effects);
         }
     }
 
@@ -278,176 +289,6 @@ impl Proxy {
             Role::Idle | Role::Serving => self.free_at,
         };
         ready.saturating_since(now) + self.config.service * self.queue.len() as u64
-    }
-
-    /// Finds a window and members for `m`, and tells everybody concerned.
-    fn serve(&mut self, now: Time, m: &ProxyRequest, effects: &mut Vec<ProxyEffect>) {
-        let Proxy { config, members, scratch, .. } = self;
-        let timing = &config.timing;
-        // Later rounds replace earlier ones, with those who still have a window from them.
-        let mut concerned = Members::NONE;
-        for (member, position) in members.iter_mut().zip(0u8..) {
-            member.miss(now, timing, config.answer_timeout);
-            if !m.skip.contains(position) && member.release(m.request) {
-                concerned.insert(position);
-            }
-        }
-        let transfer = timing.transfer(m.size);
-        // The answer travels to the initiator; and the members' notice, which leaves after it, must be
-        // there before the last bit of the chunk is.
-        let lead = timing.one_way().max((timing.control * 2).saturating_sub(transfer));
-        let wanted = Wanted {
-            now,
-            replicas: usize::from(m.replicas),
-            skip: m.skip,
-            chunk: m.chunk,
-            size: m.size,
-            from: m.not_before.max(now + lead),
-            taken: m.taken,
-            width: transfer + timing.frame_time(),
-            horizon: config.calendar.horizon,
-        };
-        match choose(members, &wanted, timing, config.choice, scratch) {
-            Some((window, chosen)) => {
-                for position in chosen.iter() {
-                    let member = &mut members[usize::from(position)];
-                    member.grant(now, (m.request, m.round), window, m.size);
-                }
-                self.answer(m, ProxyAnswer::Granted { window, members: chosen }, effects);
-                self.notify(concerned.union(chosen), m, window, chosen, effects);
-            }
-            None => {
-                let retry_after = self.config.answer_timeout;
-                self.answer(m, ProxyAnswer::NotNow { retry_after }, effects);
-                if !concerned.is_empty() {
-                    let nothing = Window::new(now, wanted.width);
-                    self.notify(concerned, m, nothing, Members::NONE, effects);
-                }
-            }
-        }
-        self.ask_the_silent(now, m.request, effects);
-    }
-
-    fn notify(
-        &self,
-        to: Members,
-        m: &ProxyRequest,
-        window: Window,
-        members: Members,
-        effects: &mut Vec<ProxyEffect>,
-    ) {
-        let message = Message::ProxyNotice(ProxyNotice {
-            request: m.request,
-            round: m.round,
-            group: m.group,
-            term: self.term,
-            skip: m.skip,
-            chunk: m.chunk,
-            size: m.size,
-            window,
-            members,
-        });
-        effects.push(ProxyEffect::Notify { to, message });
-    }
-
-    /// Members whose promises are not known are asked now and then.
-    fn ask_the_silent(&mut self, now: Time, request: RequestId, effects: &mut Vec<ProxyEffect>) {
-        if now < self.next_query {
-            return;
-        }
-        let mut silent = Members::NONE;
-        for (_, position) in self.members.iter().zip(0u8..).filter(|(member, _)| !member.heard) {
-            silent.insert(position);
-        }
-        if !silent.is_empty() {
-            self.query(now, silent, request, effects);
-        }
-    }
-
-    fn query(
-        &mut self,
-        now: Time,
-        to: Members,
-        request: RequestId,
-        effects: &mut Vec<ProxyEffect>,
-    ) {
-        self.next_query = now + self.config.answer_timeout;
-        let message =
-            Message::ProxyQuery(ProxyQuery { request, group: self.config.group, term: self.term });
-        effects.push(ProxyEffect::Notify { to, message });
-    }
-
-    fn report(&mut self, now: Time, m: &ProxyReport, effects: &mut Vec<ProxyEffect>) {
-        if m.group != self.config.group || usize::from(m.position) >= self.config.domains.len() {
-            self.rejected += 1;
-        } else if m.term > self.term {
-            self.replaced(now, m.term, m.request, effects);
-        } else if let Some(member) = self.members.get_mut(usize::from(m.position)) {
-            member.reported(now, m, self.config.calendar.horizon);
-        }
-    }
-
-    /// Becomes the proxy after `last`, as `request` demands.
-    fn take_over(
-        &mut self,
-        now: Time,
-        last: Term,
-        request: RequestId,
-        effects: &mut Vec<ProxyEffect>,
-    ) {
-        self.term = self.term.max(last).next(self.config.position);
-        self.members.clear();
-        self.members.extend(self.config.domains.iter().map(|&d| Member::new(d, &self.config)));
-        self.role = Role::TakingOver { until: now + self.config.answer_timeout };
-        self.free_at = now;
-        self.query(now, Members::first(self.members.len()), request, effects);
-    }
-
-    /// There has been a later proxy, as came out with `request`.
-    fn replaced(
-        &mut self,
-        now: Time,
-        term: Term,
-        request: RequestId,
-        effects: &mut Vec<ProxyEffect>,
-    ) {
-        if term.position != self.config.position {
-            self.step_down(term, effects);
-        } else if self.is_active() {
-            // It was this member, before a restart.
-            self.take_over(now, term, request, effects);
-        }
-    }
-
-    /// Another member is the proxy. Whoever waits here is sent there.
-    fn step_down(&mut self, term: Term, effects: &mut Vec<ProxyEffect>) {
-        self.term = term;
-        self.role = Role::Idle;
-        self.members.clear();
-        let mut queue = core::mem::take(&mut self.queue);
-        for request in queue.drain(..) {
-            self.answer(&request, ProxyAnswer::Moved, effects);
-        }
-        self.queue = queue;
-    }
-
-    /// An answer that is not in the turn of its request; it takes the time of a message.
-    fn answer_beside(
-        &mut self,
-        now: Time,
-        m: &ProxyRequest,
-        answer: ProxyAnswer,
-        effects: &mut Vec<ProxyEffect>,
-    ) {
-        self.free_at = self.free_at.max(now) + self.config.timing.control;
-        self.answer(m, answer, effects);
-    }
-
-    fn answer(&self, m: &ProxyRequest, answer: ProxyAnswer, effects: &mut Vec<ProxyEffect>) {
-        let reply =
-            ProxyReply { request: m.request, round: m.round, term: self.term, answer };
-        let message = Message::ProxyReply(reply);
-        effects.push(ProxyEffect::Answer { to: m.request.initiator, message });
     }
 
     fn set_alarm(&mut self, effects: &mut Vec<ProxyEffect>) {

@@ -7,10 +7,11 @@ use alloc::vec::Vec;
 use proptest::prelude::*;
 use slotcast_units::{Rate, Share};
 
+use super::choose::{Wanted, choose};
 use super::*;
 use crate::calendar::OfferRule;
 use crate::ids::ChunkId;
-use crate::message::{Occasion, Taken};
+use crate::message::{Occasion, ProxyReport, Taken};
 use crate::target::Backpressure;
 use crate::timing::{Delivery, WindowRule};
 
@@ -179,15 +180,19 @@ fn requests_are_answered_at_the_rate_of_the_port() {
 #[test]
 fn a_full_queue_says_when_to_come_again() {
     let mut proxy = serving();
-    for serial in 1..=QUEUE as u32 + 1 {
-        assert!(answers(&say(&mut proxy, 0, Message::ProxyRequest(request(serial)))).is_empty());
-        if proxy.queued() == QUEUE {
-            break;
+    let service = proxy.config.service;
+    for serial in 1..=QUEUE as u32 {
+        let effects = say(&mut proxy, 0, Message::ProxyRequest(request(serial)));
+        // Who would wait longer than initiators do is told so.
+        let retry_after = service * (u64::from(serial) + 1);
+        match answers(&effects)[..] {
+            [] => assert!(retry_after <= TIMEOUT),
+            [answer] => assert_eq!(answer, ProxyAnswer::NotNow { retry_after }),
+            _ => panic!("{effects:?}"),
         }
     }
     assert_eq!(proxy.queued(), QUEUE);
     let effects = say(&mut proxy, 0, Message::ProxyRequest(request(1_000_000)));
-    let service = proxy.config.service;
     let retry_after = service * (QUEUE as u64 + 1);
     assert_eq!(answers(&effects), [ProxyAnswer::NotNow { retry_after }]);
     assert_eq!(proxy.queued(), QUEUE);
@@ -211,6 +216,44 @@ fn rounds_repeat_and_replace() {
     assert!(matches!(effects[1], ProxyEffect::Notify { to, .. } if to == told));
     let overtaken = say(&mut proxy, 500_000, Message::ProxyRequest(later));
     assert_eq!(answers(&overtaken), []);
+}
+
+/// Messages leave the port one after another, and a window begins when its answer is there.
+#[test]
+fn a_window_waits_for_the_messages_before_its_answer() {
+    let mut proxy = serving();
+    let timing = proxy.config.timing;
+    let begin = Time::from_ns(1_000_000);
+    let (window, _) = granted(&say(&mut proxy, begin.as_ns(), Message::ProxyRequest(request(1))));
+    assert_eq!(window.start, begin + timing.one_way());
+    proxy.config.service = Span::ZERO;
+    proxy.free_at = begin;
+    // The answer and the notice of the first are ahead of it, on another member's link.
+    let second = ProxyRequest { skip: Members::first(3), replicas: 1, ..request(2) };
+    let (window, _) = granted(&say(&mut proxy, begin.as_ns(), Message::ProxyRequest(second)));
+    assert_eq!(window.start, begin + timing.control * 2 + timing.one_way());
+}
+
+/// Who comes back for another window is not sent to the end of the queue.
+#[test]
+fn a_later_round_does_not_queue_again() {
+    let mut proxy = serving();
+    let begin = 1_000_000;
+    granted(&say(&mut proxy, begin, Message::ProxyRequest(request(1))));
+    for serial in 2..9 {
+        say(&mut proxy, begin, Message::ProxyRequest(request(serial)));
+    }
+    let again = ProxyRequest { round: 1, ..request(1) };
+    assert_eq!(answers(&say(&mut proxy, begin, Message::ProxyRequest(again))), []);
+    let mut effects = vec![];
+    proxy.handle(proxy.free_at, ProxyInput::Wake, &mut effects);
+    let answered = |effect: &ProxyEffect| match effect {
+        ProxyEffect::Answer { message: Message::ProxyReply(reply), .. } => {
+            Some((reply.request.serial, reply.round))
+        }
+        _ => None,
+    };
+    assert_eq!(effects.iter().find_map(answered), Some((1, 1)));
 }
 
 /// What has come is known by its report, and what has not by its absence.
@@ -250,10 +293,7 @@ fn strangers_messages_are_counted_and_dropped() {
         Message::ProxyRequest(ProxyRequest { replicas: 0, ..request(1) }),
         Message::ProxyRequest(ProxyRequest { replicas: 9, ..request(1) }),
         Message::ProxyReport(report(9, Occasion::Asked, term)),
-        Message::ProxyReport(ProxyReport {
-            group: GroupId(3),
-            ..report(1, Occasion::Asked, term)
-        }),
+        Message::ProxyReport(ProxyReport { group: GroupId(3), ..report(1, Occasion::Asked, term) }),
         Message::Undelivered(crate::message::Undelivered {
             request: request(1).request,
             position: 0,

@@ -92,9 +92,8 @@ fn proxy_report(occasion: Occasion) -> Message {
 
 /// The messages of proxies, as in [`golden`].
 fn golden_proxied() -> Vec<(Message, u8, &'static str)> {
-    let reply = |answer| {
-        Message::ProxyReply(ProxyReply { request: REQUEST, round: 3, term: TERM, answer })
-    };
+    let reply =
+        |answer| Message::ProxyReply(ProxyReply { request: REQUEST, round: 3, term: TERM, answer });
     let notice = Message::ProxyNotice(ProxyNotice {
         request: REQUEST,
         round: 3,

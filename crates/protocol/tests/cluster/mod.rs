@@ -535,8 +535,9 @@ impl TestCluster {
     /// No target takes in two chunks at a time, whatever is sent to it.
     fn check_taken_in(&mut self, t: u32, request: RequestId, sent: Window) {
         let mut all = self.targets[t as usize].incoming().reservations().iter();
-        let reserved =
-            all.any(|r| (r.request, r.state) == (request, State::Accepted) && r.window.contains(&sent));
+        let reserved = all.any(|r| {
+            (r.request, r.state) == (request, State::Accepted) && r.window.contains(&sent)
+        });
         if !reserved || self.dead.contains(&t) {
             return;
         }

@@ -3,8 +3,8 @@
 
 use slotcast_protocol::wire::{HEADER_LEN, Header, MAX_ENCODED_LEN, decode, encode};
 use slotcast_protocol::{
-    Bid, BidAnswer, ChunkId, GroupId, InitiatorId, MAX_REPLICAS, MAX_TAKEN, Members, Message, PutRequest,
-    RequestId, Window,
+    Bid, BidAnswer, ChunkId, GroupId, InitiatorId, MAX_REPLICAS, MAX_TAKEN, Members, Message,
+    PutRequest, RequestId, Window,
 };
 use slotcast_units::{Size, Span, Time};
 

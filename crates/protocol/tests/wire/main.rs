@@ -7,8 +7,8 @@ mod strategies;
 
 use machines::{NEGOTIATIONS, Stage};
 use proptest::prelude::*;
-use slotcast_protocol::wire::{self, MAX_ENCODED_LEN, WireError};
 use slotcast_protocol::Message;
+use slotcast_protocol::wire::{self, MAX_ENCODED_LEN, WireError};
 use slotcast_units::Time;
 use strategies::{datagram_like, header, message, moments};
 

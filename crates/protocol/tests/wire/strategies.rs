@@ -87,13 +87,13 @@ fn proxied() -> impl Strategy<Value = Message> {
             })
         },
     );
-    let reply = (request(), round(), term(), proxy_answer()).prop_map(
-        |(request, round, term, answer)| {
+    let reply =
+        (request(), round(), term(), proxy_answer()).prop_map(|(request, round, term, answer)| {
             Message::ProxyReply(ProxyReply { request, round, term, answer })
-        },
-    );
-    let query = (request(), group(), term())
-        .prop_map(|(request, group, term)| Message::ProxyQuery(ProxyQuery { request, group, term }));
+        });
+    let query = (request(), group(), term()).prop_map(|(request, group, term)| {
+        Message::ProxyQuery(ProxyQuery { request, group, term })
+    });
     let state = (occasion(), time(), time(), any::<u64>());
     let report = (request(), group(), position(), term(), state).prop_map(
         |(request, group, position, term, (occasion, free_from, disk_done, rate))| {

@@ -3,8 +3,9 @@
 use slotcast_engine::Streams;
 use slotcast_protocol::{
     Backpressure as DiskBackpressure, CalendarRules, Choosy, Delivery, DiskForecast, GetRules,
-    GroupMap, IdleExtension, Initiator, InitiatorConfig, InitiatorId, OfferRule, Proxy, ProxyConfig,
-    PutRules, Target, TargetConfig, TargetId, Timing, WindowRule, selection::SequenceRule,
+    GroupMap, IdleExtension, Initiator, InitiatorConfig, InitiatorId, OfferRule, Proxy,
+    ProxyConfig, PutRules, Target, TargetConfig, TargetId, Timing, WindowRule,
+    selection::SequenceRule,
 };
 use slotcast_units::{Share, Size, Span, Time};
 

@@ -96,12 +96,7 @@ impl Put {
         }
     }
 
-    fn proxy_granted(
-        &mut self,
-        window: Window,
-        members: Members,
-        step: &mut Step<'_>,
-    ) -> Progress {
+    fn proxy_granted(&mut self, window: Window, members: Members, step: &mut Step<'_>) -> Progress {
         let everybody = Members::first(step.groups.members(self.group).len());
         let useful = everybody.without(self.stored.union(self.pending));
         let sensible = !members.is_empty()
