@@ -3,10 +3,12 @@
 use crate::choosy;
 use crate::evaluation::Evaluation;
 use crate::nearest::nearest;
+use crate::proxy;
 use crate::replicast;
 
 /// Every evaluation. A new one is a line here, a module like `replicast`, and its experiment files.
-pub static CATALOGUE: &[Evaluation] = &[replicast::EVALUATION, choosy::EVALUATION];
+pub static CATALOGUE: &[Evaluation] =
+    &[replicast::EVALUATION, choosy::EVALUATION, proxy::EVALUATION];
 
 /// The evaluation called `name`, or else the name that is most like it.
 pub fn evaluation(name: &str) -> Result<&'static Evaluation, Option<&'static str>> {

@@ -22,6 +22,7 @@ mod experiment;
 mod input_error;
 mod metrics;
 mod nearest;
+mod proxy;
 pub mod published;
 mod replicast;
 mod report;

@@ -80,8 +80,10 @@ fn the_loss_of_all_proxies_costs_a_moment() {
     assert_eq!(report.counts.failures, 0);
     let finished = |from: u64, to: u64| {
         let ms = 1_000_000;
-        let inside =
-            report.completions.iter().filter(|c| (from * ms..to * ms).contains(&c.finished.as_ns()));
+        let inside = report
+            .completions
+            .iter()
+            .filter(|c| (from * ms..to * ms).contains(&c.finished.as_ns()));
         inside.count() as f64 / (to - from) as f64
     };
     let before = finished(10, 20);
