@@ -482,25 +482,25 @@ proptest! {
         prop_assert!(cluster.initiators.iter().all(|initiator| initiator.active() == 0));
     }
 
-    /// Crashes alone, of the proxy and of members, with a network that keeps its promises: then
-    /// nothing even meets on the wire, but for targets that have forgotten what they promised.
+    /// Crashes alone, of the proxy and of members, with a network that keeps its promises and no two
+    /// proxies at a time: then nothing even meets on the wire.
     #[test]
     fn crashes_alone_make_no_transfers_meet(
-        crashes in crashes(),
+        crashes in prop::collection::vec((0u32..9, 0u64..3_000), 0..5),
         initiators in 1u32..12,
         puts in 1u64..30,
         gap in 0u64..100,
     ) {
         let mut cluster = proxied(initiators, Fate::default());
-        for (t, from, length) in crashes {
+        for (t, from) in crashes {
             let from = Time::ZERO + Span::from_us(from);
-            cluster.crash(t, from, from + Span::from_us(length));
+            cluster.crash(t, from, Time::from_ns(1 << 40));
         }
         for n in 0..puts {
             cluster.put_from((n % u64::from(initiators)) as u32, n);
             cluster.run_until(cluster.now + Span::from_us(gap));
         }
-        cluster.run();
+        cluster.run_until(Time::from_ns(1 << 39));
         all_done(&cluster, puts as usize);
     }
 }

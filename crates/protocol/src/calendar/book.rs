@@ -56,9 +56,11 @@ impl Calendar {
                 _ => self.give_up(i),
             }
         }
-        self.expire(now, window.width());
-        // Nobody has a cancelled window.
-        self.slots.retain(|slot| slot.state != State::Cancelled || !slot.window.overlaps(&window));
+        let rules = self.rules;
+        self.slots.retain(|slot| match slot.state {
+            State::Cancelled => !slot.window.overlaps(&window),
+            State::Tentative | State::Accepted => rules.keep(slot, now),
+        });
         let too_far = window.start.saturating_since(now) > self.rules.horizon;
         let taken = self.slots.iter().any(|slot| slot.window.overlaps(&window));
         if too_far || taken || window.end <= now || self.is_full() {

@@ -50,6 +50,20 @@ pub struct CalendarRules {
     pub capacity: usize,
 }
 
+impl CalendarRules {
+    /// Whether a promise is still good.
+    #[inline]
+    fn keep(&self, slot: &Reservation, now: Time) -> bool {
+        match slot.state {
+            State::Tentative => {
+                slot.window.end > now && slot.bid_at.saturating_add(self.hold) > now
+            }
+            State::Accepted => slot.window.end.saturating_add(self.grace) > now,
+            State::Cancelled => false,
+        }
+    }
+}
+
 /// The state of a reservation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
@@ -259,14 +273,13 @@ impl Calendar {
     /// Forgets what has passed: tentative windows that nobody accepted in time, accepted ones whose
     /// transfer is overdue, and cancelled ones with less than `width` left.
     fn expire(&mut self, now: Time, width: Span) {
-        let (one_way, grace, hold) = (self.timing.one_way(), self.rules.grace, self.rules.hold);
-        let reach = now + one_way;
+        let rules = self.rules;
+        let reach = now + self.timing.one_way();
         self.slots.retain(|slot| match slot.state {
-            State::Tentative => slot.window.end > now && slot.bid_at.saturating_add(hold) > now,
-            State::Accepted => slot.window.end.saturating_add(grace) > now,
             State::Cancelled => {
                 slot.window.start >= reach || slot.window.end.saturating_since(reach) >= width
             }
+            State::Tentative | State::Accepted => rules.keep(slot, now),
         });
         while self.slots.last().is_some_and(|slot| slot.state == State::Cancelled) {
             self.slots.pop();

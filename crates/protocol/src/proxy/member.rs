@@ -4,7 +4,7 @@ use slotcast_units::{Rate, Size, Span, Time};
 
 use super::ProxyConfig;
 use crate::calendar::{Calendar, CalendarRules, OfferRule};
-use crate::ids::RequestId;
+use crate::ids::{RequestId, Term};
 use crate::message::{Occasion, ProxyReport};
 use crate::target::DiskForecast;
 use crate::timing::Timing;
@@ -110,8 +110,8 @@ impl Member {
         }
     }
 
-    /// It reports. What it says is believed within bounds.
-    pub(super) fn reported(&mut self, now: Time, m: &ProxyReport, horizon: Span) {
+    /// It reports to the proxy of `term`. What it says is believed within bounds.
+    pub(super) fn reported(&mut self, now: Time, m: &ProxyReport, term: Term, horizon: Span) {
         let (slowest, fastest) = (
             self.expected_rate.as_bps() / BELIEVED_FACTOR,
             self.expected_rate.as_bps().saturating_mul(BELIEVED_FACTOR),
@@ -123,6 +123,8 @@ impl Member {
             Occasion::Received => {
                 self.calendar.release(m.request);
             }
+            // What an earlier proxy may still accept for it, nobody knows.
+            Occasion::Asked if m.term < term => {}
             Occasion::Asked => {
                 self.heard = true;
                 self.free_from = m.free_from.min(latest);

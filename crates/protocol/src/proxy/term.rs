@@ -50,7 +50,7 @@ impl Proxy {
         } else if m.term > self.term {
             self.replaced(now, m.term, m.request, effects);
         } else if let Some(member) = self.members.get_mut(usize::from(m.position)) {
-            member.reported(now, m, self.config.calendar.horizon);
+            member.reported(now, m, self.term, self.config.calendar.horizon);
         }
     }
 

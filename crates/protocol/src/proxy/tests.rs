@@ -118,6 +118,10 @@ fn nothing_is_granted_before_all_members_have_reported() {
         ] if to == everybody && at == Time::ZERO + TIMEOUT
     ));
     let term = proxy.term;
+    for position in 0..9 {
+        let stale = Message::ProxyReport(report(position, Occasion::Asked, Term::NONE));
+        assert_eq!(say(&mut proxy, 6000, stale), [], "meant for an earlier proxy");
+    }
     for position in 0..8 {
         let message = Message::ProxyReport(report(position, Occasion::Asked, term));
         assert_eq!(say(&mut proxy, 7000, message), []);
@@ -374,7 +378,7 @@ proptest! {
                 disk_rate: rate,
                 ..report(position, Occasion::Asked, Term::NONE)
             };
-            member.reported(Time::ZERO, &said, config.calendar.horizon);
+            member.reported(Time::ZERO, &said, Term::NONE, config.calendar.horizon);
             for (&(gap, width), serial) in grants.iter().zip(0..) {
                 let width = Span::from_ns(width);
                 let start = member.hole(Time::from_ns(gap), width);

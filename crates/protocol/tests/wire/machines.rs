@@ -59,6 +59,8 @@ pub(crate) struct Stage {
     target_effects: Vec<TargetEffect>,
     initiator_effects: Vec<InitiatorEffect>,
     alarm: Time,
+    /// The proxy's latest term.
+    term: Term,
     /// The window that the target offered last.
     offered: Option<(RequestId, u8, Window)>,
     progress: Progress,
@@ -154,6 +156,7 @@ impl Stage {
             target_effects: Vec::new(),
             initiator_effects: Vec::new(),
             alarm: Time::NEVER,
+            term: Term::NONE,
             offered: None,
             progress: Progress::default(),
         };
@@ -222,7 +225,7 @@ impl Stage {
             }
             Message::ProxyReport(report) => {
                 for position in 0..MEMBERS {
-                    let (group, term) = (GroupId(0), Term::NONE);
+                    let (group, term) = (GroupId(0), self.term);
                     let report = ProxyReport { group, term, position, ..report };
                     for occasion in [Occasion::Asked, report.occasion] {
                         let report = Message::ProxyReport(ProxyReport { occasion, ..report });
@@ -273,6 +276,9 @@ impl Stage {
                 ProxyEffect::Notify { message, .. } => {
                     can_be_sent(&message);
                     self.progress.granted += u32::from(matches!(message, Message::ProxyNotice(_)));
+                    if let Message::ProxyQuery(query) = message {
+                        self.term = query.term;
+                    }
                     // Its own target hears it, whether named or not.
                     self.tell_target(now, TargetInput::Message(&message));
                 }

@@ -78,7 +78,7 @@ impl ReplicastModel {
         self.messages.release(slot);
     }
 
-    pub(super) fn send_to_initiator(
+    fn send_to_initiator(
         &mut self,
         now: Time,
         (target, initiator): (u32, u32),

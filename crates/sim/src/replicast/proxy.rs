@@ -1,7 +1,7 @@
 //! Hosts the proxies: a proxy shares the node of a target, and its port for control messages.
 
-use slotcast_engine::{Agenda, TimerId};
-use slotcast_protocol::{Members, Message, Proxy, ProxyEffect, ProxyInput, TargetId};
+use slotcast_engine::Agenda;
+use slotcast_protocol::{Members, Message, Proxy, ProxyEffect, ProxyInput, TargetEffect, TargetId};
 use slotcast_units::Time;
 
 use super::{Event, ReplicastModel};
@@ -10,14 +10,13 @@ use super::{Event, ReplicastModel};
 #[derive(Debug)]
 pub(super) struct ProxyHost {
     machine: Proxy,
-    alarm: Option<TimerId>,
     /// Until when the node's port is busy with control messages that leave it.
     control_until: Time,
 }
 
 impl ProxyHost {
     pub(super) fn new(machine: Proxy) -> ProxyHost {
-        ProxyHost { machine, alarm: None, control_until: Time::ZERO }
+        ProxyHost { machine, control_until: Time::ZERO }
     }
 
     /// The node restarts.
@@ -29,6 +28,7 @@ impl ProxyHost {
 impl ReplicastModel {
     /// When a control message that the node of `target` sends `now` has left it. Where there are
     /// proxies, one leaves after the other; elsewhere a node never has several at once to speak of.
+    #[inline]
     pub(super) fn control_leaves(&mut self, now: Time, target: u32) -> Time {
         match &mut self.targets[target as usize].proxy {
             None => now + self.timing.control,
@@ -102,25 +102,20 @@ impl ReplicastModel {
         let mut effects = std::mem::take(&mut self.proxy_effects);
         let host = &mut self.targets[target as usize];
         if let Some(node) = host.proxy.as_mut().filter(|_| host.up) {
-            if matches!(input, ProxyInput::Wake) {
-                node.alarm = None;
-            }
             node.machine.handle(now, input, &mut effects);
         }
         for effect in effects.drain(..) {
             match effect {
                 ProxyEffect::Answer { to, message } => {
-                    self.send_to_initiator(now, (target, to.0), message, agenda);
+                    // As whatever the node says to an initiator.
+                    self.target_effects.push(TargetEffect::Send { to, message });
+                    self.carry_out_target(now, target, agenda);
                 }
                 ProxyEffect::Notify { to, message } => {
                     self.send_to_members(now, target, to, message, agenda);
                 }
                 ProxyEffect::WakeAt(time) => {
-                    let wake = agenda.timer_at(time.max(now), Event::ProxyWake { target });
-                    let node = self.targets[target as usize].proxy.as_mut();
-                    if let Some(replaced) = node.and_then(|node| node.alarm.replace(wake)) {
-                        agenda.cancel(replaced);
-                    }
+                    agenda.at(time.max(now), Event::ProxyWake { target });
                 }
             }
         }
