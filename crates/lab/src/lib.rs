@@ -36,6 +36,7 @@ mod paired;
 mod perfetto;
 pub mod plan;
 mod precision;
+mod proxy;
 pub mod published;
 mod replicast;
 mod report;
