@@ -396,7 +396,7 @@ impl TestCluster {
                     let group = self.groups.seat(TargetId(t)).0;
                     let mut proxy = Members::NONE;
                     proxy.insert(to);
-                    self.to_members(t, group, proxy, 1, message);
+                    self.send_to_members(t, group, proxy, 1, message);
                 }
             }
         }
@@ -405,7 +405,7 @@ impl TestCluster {
 
     /// Target `t` sends `message`, the `n`th at once, to members of its group; to itself without a
     /// network.
-    fn to_members(&mut self, t: u32, group: GroupId, to: Members, n: u64, message: Message) {
+    fn send_to_members(&mut self, t: u32, group: GroupId, to: Members, n: u64, message: Message) {
         let timing = Timing::published();
         for position in to.iter() {
             let Some(&TargetId(member)) = self.groups.members(group).get(usize::from(position))
@@ -439,7 +439,7 @@ impl TestCluster {
                 }
                 ProxyEffect::Notify { to, message } => {
                     sent += 1;
-                    self.to_members(t, group, to, sent, message);
+                    self.send_to_members(t, group, to, sent, message);
                 }
                 ProxyEffect::WakeAt(at) => self.at(at.max(self.now), Due::WakeProxy(t)),
             }
