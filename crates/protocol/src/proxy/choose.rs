@@ -53,7 +53,7 @@ pub(super) struct Scored {
     domain: u32,
     /// When it would start to write.
     writes: Time,
-    /// When its window would begin, were it alone.
+    /// When its window would begin if no other member were chosen.
     begins: Time,
     tie: u64,
 }
@@ -89,7 +89,7 @@ pub(super) fn choose(
         let disk_free = member.disk_free(wanted.now, timing, wanted.horizon);
         let delay = member.disk_delay(wanted.now, disk_free, wanted.size, transfer);
         let from = wanted.from.max(wanted.now.saturating_add(delay));
-        let begins = member.hole(from, wanted.width);
+        let begins = first_common(&[member].into_iter(), from, wanted, transfer);
         if begins <= latest {
             let writes = disk_free.max(begins + transfer + timing.trip);
             let tie = finish(tie ^ u64::from(position));
@@ -108,7 +108,11 @@ pub(super) fn choose(
             picked.push(*member);
         }
     }
-    let common = |picked: &[Scored]| common_start(members, picked, wanted, transfer);
+    let common = |picked: &[Scored]| {
+        let from = picked.iter().map(|p| p.begins).fold(wanted.from, Time::max);
+        let picked = picked.iter().map(|p| &members[usize::from(p.position)]);
+        first_common(&picked, from, wanted, transfer)
+    };
     if picked.len() > wanted.replicas {
         leave_one_out(picked, common);
     }
@@ -141,13 +145,18 @@ fn leave_one_out(picked: &mut Vec<Scored>, common: impl Fn(&[Scored]) -> Time) {
     picked.remove(best.1);
 }
 
-/// The first time at which all of `picked` and the initiator's link are free.
-fn common_start(members: &[Member], picked: &[Scored], wanted: &Wanted, transfer: Span) -> Time {
-    let mut start = picked.iter().map(|p| p.begins).fold(wanted.from, Time::max);
+/// The first time from `from` on at which all of `members` and the initiator's link are free.
+fn first_common<'a>(
+    members: &(impl Iterator<Item = &'a Member> + Clone),
+    from: Time,
+    wanted: &Wanted,
+    transfer: Span,
+) -> Time {
+    let mut start = from;
     loop {
-        let free = picked.iter().fold(wanted.taken.free_from(start, transfer), |start, p| {
-            members[usize::from(p.position)].hole(start, wanted.width)
-        });
+        let link_free = wanted.taken.free_from(start, transfer);
+        let free =
+            members.clone().fold(link_free, |start, member| member.hole(start, wanted.width));
         // Nobody had to wait for anybody: this is the time.
         if free == start {
             return start;

@@ -332,7 +332,14 @@ fn alone(member: &Member, wanted: &Wanted, timing: &Timing) -> (Time, Time) {
     let transfer = timing.transfer(wanted.size);
     let free = member.disk_free(wanted.now, timing, wanted.horizon);
     let delay = member.disk_delay(wanted.now, free, wanted.size, transfer);
-    let begins = member.hole(wanted.from.max(wanted.now + delay), wanted.width);
+    let from = wanted.from.max(wanted.now + delay);
+    let begins = (from.as_ns()..)
+        .map(Time::from_ns)
+        .find(|&start| {
+            wanted.taken.free_from(start, transfer) == start
+                && member.hole(start, wanted.width) == start
+        })
+        .unwrap();
     (free.max(begins + transfer + timing.trip), begins)
 }
 
@@ -348,6 +355,7 @@ proptest! {
         disks in prop::collection::vec(0u64..900, 9),
         taken in prop::collection::vec((0u64..500, 1u64..200), 0..4),
         replicas in 1usize..4,
+        limit in 50u64..1000,
         three_machines: bool,
         least_idle: bool,
         skip in 0u64..512,
@@ -365,7 +373,7 @@ proptest! {
         };
         let domains: Vec<u32> =
             (0..grants.len() as u32).map(|i| if three_machines { i / 2 } else { i }).collect();
-        let disk = DiskForecast::new(rate, Size::from_bytes(100), Backpressure::KeepRoom);
+        let disk = DiskForecast::new(rate, Size::from_bytes(limit), Backpressure::KeepRoom);
         let config = ProxyConfig { domains, timing, disk, ..config(choice) };
         let request = |serial| (RequestId { initiator: InitiatorId(1), serial }, 0);
         let mut members: Vec<Member> =
