@@ -178,6 +178,8 @@ pub struct Target {
     /// The latest proxy of the group that this target has heard of.
     term: Term,
     rejected: u64,
+    /// Chunks that were read too late for their window are sent in another.
+    sends_late_reads: bool,
     late_rejects: u64,
 }
 
@@ -197,8 +199,17 @@ impl Target {
             term: Term::NONE,
             rejected: 0,
             late_rejects: 0,
+            sends_late_reads: false,
             config,
         }
+    }
+
+    /// The same, with another answer where a read ends too late for its window: the chunk leaves in the
+    /// next one that is free, instead of not at all. On a real disk reads are often late, and to ask
+    /// again would not make them earlier; the initiator may then be receiving something else.
+    #[must_use]
+    pub fn sending_late_reads(self) -> Target {
+        Target { sends_late_reads: true, ..self }
     }
 
     /// Reservations for incoming chunks.
@@ -489,16 +500,46 @@ impl Target {
         self.disk_done(now, request, false);
         let found = self.deliveries.iter().position(|d| d.request == request && d.accepted);
         let Some(at) = found else { return };
-        let Delivering { chunk, size, window, .. } = self.deliveries.swap_remove(at);
+        let Delivering { chunk, size, window, round, .. } = self.deliveries.swap_remove(at);
         let start = window.start.max(now);
         // Outside of its window the link belongs to others.
         let late = start + self.config.timing.transfer(size) > window.end;
-        if late || !intact {
+        let start = match (intact, late) {
+            (true, false) => Some(start),
+            (true, true) if self.sends_late_reads => self.next_window(now, request, round, size),
+            _ => None,
+        };
+        let Some(start) = start else {
             self.outgoing.release(request);
             self.undelivered(request, effects);
             return;
-        }
+        };
         effects.push(TargetEffect::Transfer { request, chunk, size, start });
+    }
+
+    /// When a chunk that has missed its window can leave: in the next window that is free, which is
+    /// reserved for it.
+    fn next_window(
+        &mut self,
+        now: Time,
+        request: RequestId,
+        round: u8,
+        size: Size,
+    ) -> Option<Time> {
+        self.outgoing.release(request);
+        let rule = WindowRule::published(Delivery::Unicast);
+        let ask = Ask {
+            request,
+            round,
+            payload: size,
+            not_before: now,
+            size: rule.size_for(&self.config.timing, size),
+            disk_delay: Span::ZERO,
+            idle_extension: Span::ZERO,
+        };
+        let window = self.outgoing.offer(now, &ask)?;
+        self.outgoing.accept(request, round, window).ok()?;
+        Some(window.start.max(now))
     }
 
     fn is_writing(&self, request: RequestId) -> bool {
