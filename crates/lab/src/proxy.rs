@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use slotcast_sim::{ProtocolKind, RunReport, Scenario};
 
 use crate::evaluation::{
-    Claim, Evaluation, Figure, Figures, Findings, Measured, Mode, Part, Row, Series,
+    Claim, Evaluation, Figure, Figures, Findings, Measured, Mode, Model, Part, Row, Series,
 };
 
 /// The evaluation, for the catalogue.
@@ -20,13 +20,16 @@ pub(crate) const EVALUATION: Evaluation = Evaluation {
             title: "Against Replicast-M and Replicast-H, plain and choosy, in steady state",
             file: "experiments/proxy.toml",
             text: include_str!("../../../experiments/proxy.toml"),
-            evaluate: |measured| Findings { rows: gains(measured), figures: Figures::new() },
+            model: Model::Cluster(|measured| Findings {
+                rows: gains(measured),
+                figures: Figures::new(),
+            }),
         },
         Part {
             title: "Where a proxy becomes the bottleneck",
             file: "experiments/proxy-limit.toml",
             text: include_str!("../../../experiments/proxy-limit.toml"),
-            evaluate: limits,
+            model: Model::Cluster(limits),
         },
     ],
     claims,
