@@ -29,7 +29,7 @@ Examples:
   slotcast sim experiments/first.toml --report report
   slotcast sim experiments/first.toml --precision 1%
   slotcast sim experiments/first.toml --set statistics.warmup=found
-  slotcast sim experiments/first.toml --seeds 1 --trace trace.json --trace-span 20ms..25ms
+  slotcast sim experiments/first.toml --seeds 1 --trace trace.json --trace-span 6ms..8ms
   slotcast sim experiments/first.toml --seeds 1 --events -
   slotcast sim experiments/first.toml --check-determinism
   slotcast sim --list")]
@@ -80,7 +80,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 
-    /// Write only this part of the run to the trace, as in 20ms..25ms
+    /// Write only this part of the run to the trace, as in 6ms..8ms
     #[arg(long, value_name = "FROM..TO", requires = "trace")]
     trace_span: Option<TraceSpan>,
 
@@ -314,7 +314,8 @@ fn metrics_table(metrics: &Metrics, point: &PointReport) -> String {
     table.to_string()
 }
 
-fn sweep_table(experiment: &Experiment, report: &SimReport) -> String {
+/// The points of a sweep, one line each.
+pub(crate) fn sweep_table(experiment: &Experiment, report: &SimReport) -> String {
     let swept: Vec<_> = experiment.points[0].swept.iter().map(|(s, _)| s.key).collect();
     let columns = ["chunks/s", "latency us", "p99 us", "disk", "queue", "link", "failures"];
     let header: Vec<_> = swept.iter().copied().chain(columns).collect();

@@ -106,13 +106,14 @@ fn short(value: f64) -> String {
 }
 
 fn warmup_line(warmup: &Warmup) -> String {
-    let Warmup { rule, used_us, mser5_us, runs, length_us, mean_changes_by, .. } = warmup;
+    let Warmup { rule, used_us, mser5, mser5_us, runs, length_us, mean_changes_by, .. } = warmup;
     let used = time(*used_us);
     let kind = if *rule == "found" { "pilot run" } else { "run" };
     let runs = format!("{} of {}", counted(*runs, kind), time(*length_us));
     let found = match mser5_us {
         Some(us) => format!("MSER-5 finds {} in {runs}", time(*us)),
-        None => format!("MSER-5 finds no end of the start in {runs}"),
+        None if *mser5 == "not settled" => format!("MSER-5 finds no end of the start in {runs}"),
+        None => format!("too few requests for MSER-5 in {runs}"),
     };
     let change = mean_changes_by.map_or(String::new(), |by| {
         format!("; without that part the mean latency would be {:+.1} %", by * 100.0)

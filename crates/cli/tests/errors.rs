@@ -150,11 +150,12 @@ fn only_one_thing_goes_to_standard_output() {
 
 #[test]
 fn a_span_that_is_none_is_refused() {
+    let refused =
+        |span| rejected("span.toml", support::SMALL, &["--trace", "-", "--trace-span", span]);
     for (span, why) in [("5ms", "20ms..25ms"), ("5ms..1ms", "later"), ("0..1", "duration")] {
-        let options = ["--trace", "-", "--trace-span", span];
-        let said = rejected("span.toml", support::SMALL, &options);
-        says(&said, &["--trace-span", why]);
+        says(&refused(span), &["--trace-span", why]);
     }
+    says(&refused("4ms..5ms"), &["span of the trace", "the run ends at 4ms"]);
 }
 
 #[test]

@@ -3,19 +3,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{SMALL, file, slotcast};
-
-fn sim(name: &str, text: &str, arguments: &[&str]) -> (Value, String) {
-    let path = file(name, text);
-    let mut all = vec!["sim", path.to_str().expect("a plain path")];
-    all.extend(arguments);
-    let told = slotcast(&all);
-    assert_eq!(told.status, 0, "{}", told.stderr);
-    all.extend(["--json", "-"]);
-    let json = slotcast(&all);
-    assert_eq!(json.status, 0, "{}", json.stderr);
-    (serde_json::from_str(&json.stdout).expect("JSON"), told.stdout)
-}
+use support::{SMALL, file, sim, slotcast};
 
 /// Half the width of the interval over the figure.
 fn relative(figure: &Value) -> f64 {
@@ -31,7 +19,7 @@ fn headline(point: &Value) -> [&Value; 3] {
 fn every_headline_figure_is_as_precise_as_asked_for() {
     let (json, told) = sim("asked.toml", SMALL, &["--precision", "5%"]);
     let seeds = json["seeds"].as_array().expect("a list").len();
-    assert!(seeds >= 10 && seeds < 1000, "{seeds}");
+    assert!((10..1000).contains(&seeds), "{seeds}");
     assert_eq!(json["runs"].as_array().expect("a list").len(), seeds);
     for figure in headline(&json) {
         assert!(relative(figure) <= 0.05, "{figure}");

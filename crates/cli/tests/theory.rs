@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{file, slotcast};
+use support::sim;
 
 /// A small cluster with Poisson arrivals that it can keep up with.
 const OPEN: &str = r#"
@@ -20,17 +20,6 @@ warmup = "10ms"
 [seeds]
 count = 3
 "#;
-
-fn sim(name: &str, text: &str, arguments: &[&str]) -> (Value, String) {
-    let path = file(name, text);
-    let mut all = vec!["sim", path.to_str().expect("a plain path")];
-    all.extend(arguments);
-    let told = slotcast(&all);
-    assert_eq!(told.status, 0, "{}", told.stderr);
-    all.extend(["--json", "-"]);
-    let json = slotcast(&all);
-    (serde_json::from_str(&json.stdout).expect("JSON"), told.stdout)
-}
 
 fn value(estimate: &Value) -> f64 {
     assert!(estimate["ci95"].is_f64(), "{estimate}");

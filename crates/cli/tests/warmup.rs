@@ -2,8 +2,7 @@
 
 mod support;
 
-use serde_json::Value;
-use support::{file, slotcast};
+use support::{file, sim, slotcast};
 
 /// 90 initiators that ask for four chunks each at once: the first puts take longer than the later ones.
 const START: &str = r#"
@@ -15,17 +14,6 @@ warmup = "0"
 [seeds]
 count = 10
 "#;
-
-fn sim(name: &str, text: &str, arguments: &[&str]) -> (Value, String) {
-    let path = file(name, text);
-    let mut all = vec!["sim", path.to_str().expect("a plain path")];
-    all.extend(arguments);
-    let told = slotcast(&all);
-    assert_eq!(told.status, 0, "{}", told.stderr);
-    all.extend(["--json", "-"]);
-    let json = slotcast(&all);
-    (serde_json::from_str(&json.stdout).expect("JSON"), told.stdout)
-}
 
 #[test]
 fn one_that_is_too_short_is_said_with_what_it_does() {
@@ -44,7 +32,7 @@ fn one_that_is_too_short_is_said_with_what_it_does() {
     }
 
     // What it says is what happens: with as much left out, the mean changes by so much.
-    let long_enough = format!("run.warmup={}us", found);
+    let long_enough = format!("run.warmup={found}us");
     let (json, told) = sim("short.toml", START, &["--set", &long_enough]);
     assert_eq!(
         (&json["warmup"]["enough"], &json["warmup"]["warning"]),
@@ -93,7 +81,11 @@ fn a_cluster_that_never_settles_is_told_so() {
         "--set",
         "workload.load=open",
         "--set",
-        "workload.arrivals_per_s=500000",
+        "workload.arrivals_per_s=40000",
+        "--set",
+        "cluster.initiators=18",
+        "--set",
+        "cluster.targets=18",
         "--set",
         "statistics.warmup=found",
         "--set",

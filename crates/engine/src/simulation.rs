@@ -60,8 +60,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Simulation<M, Q> {
     /// With [`Time::NEVER`] it executes all events that there are, and the clock stays at the last of
     /// them. An `end` in the past does nothing.
     pub fn run_until(&mut self, end: Time) {
-        self.run_some(end, u64::MAX);
-        self.reach(end);
+        self.run_until_observed(end, &mut |_, _, _| {});
     }
 
     /// As [`run_until`](Simulation::run_until), and shows each event to `observer` before it is handled,
@@ -72,10 +71,6 @@ impl<M: Model, Q: EventQueue<M::Event>> Simulation<M, Q> {
         observer: &mut impl FnMut(Time, u64, &M::Event),
     ) {
         self.execute(end, u64::MAX, observer);
-        self.reach(end);
-    }
-
-    fn reach(&mut self, end: Time) {
         if end < Time::NEVER && end > self.now() {
             self.agenda.advance(end);
         }

@@ -3,7 +3,7 @@
 use slotcast_units::Span;
 
 use crate::evaluation::{
-    Claim, Evaluation, Figure, FigureKind, Figures, Findings, Measured, Mode, Part, Row, Series,
+    Claim, Evaluation, Figure, FigureKind, Figures, Findings, Measured, Mode, Model, Part, Row, Series,
 };
 use crate::paired::{chunk_and_disk, gains, per_seed};
 
@@ -11,27 +11,31 @@ use crate::paired::{chunk_and_disk, gains, per_seed};
 pub(crate) const EVALUATION: Evaluation = Evaluation {
     name: "choosy",
     title: "Choosy Initiator, storagetarget.com 2016: Figures 3 to 6",
+    by_default: true,
     parts: &[
         Part {
             title: "Figures 3 to 6: from a standing start, as published",
             file: "experiments/choosy.toml",
             text: include_str!("../../../experiments/choosy.toml"),
-            evaluate: as_published,
+            model: Model::Cluster(as_published),
         },
         Part {
             title: "The same in steady state, warm-up removed",
             file: "experiments/choosy-steady.toml",
             text: include_str!("../../../experiments/choosy-steady.toml"),
-            evaluate: |measured| Findings {
+            model: Model::Cluster(|measured| Findings {
                 rows: rows(measured, Mode::SteadyState),
                 figures: Figures::new(),
-            },
+            }),
         },
         Part {
             title: "The gain by length of run: 128 KiB, 400 MB/s",
             file: "experiments/choosy-length.toml",
             text: include_str!("../../../experiments/choosy-length.toml"),
-            evaluate: |measured| Findings { rows: by_length(measured), figures: Figures::new() },
+            model: Model::Cluster(|measured| Findings {
+                rows: by_length(measured),
+                figures: Figures::new(),
+            }),
         },
     ],
     claims,

@@ -1,5 +1,6 @@
 //! An experiment: a configuration, and the axes along which it is varied.
 
+mod axis;
 mod draft;
 mod read;
 
@@ -11,7 +12,7 @@ use slotcast_units::Share;
 use crate::configuration::{Configuration, Seeds, Statistics, WarmupRule};
 use crate::input_error::{InputError, Source};
 use crate::setting::{self, Setting, Value};
-use draft::Draft;
+use draft::{Block, Draft};
 
 /// More points than this are a slip, not an experiment.
 pub const MOST_POINTS: usize = 10_000;
@@ -33,6 +34,17 @@ pub struct Experiment {
     pub points: Vec<Point>,
     /// Whether there is a sweep.
     pub is_sweep: bool,
+    /// What is swept: the points are these crossed, the last one varying fastest.
+    pub axes: Vec<SweptAxis>,
+}
+
+/// Settings that advance together in a sweep.
+#[derive(Debug, Clone)]
+pub struct SweptAxis {
+    /// Which settings; never empty.
+    pub settings: Vec<&'static Setting>,
+    /// One row for each step, with a value for each setting.
+    pub rows: Vec<Vec<Value>>,
 }
 
 /// One point of a sweep.
@@ -59,12 +71,25 @@ impl Experiment {
     /// # Errors
     /// The first thing that is wrong, with its place.
     pub fn from_file(path: &Path, overrides: &[String]) -> Result<Experiment, Box<InputError>> {
+        Experiment::from_file_with_axes(path, overrides, &[])
+    }
+
+    /// Reads the experiment file at `path`, with further axes as in
+    /// [`from_toml_with_axes`](Experiment::from_toml_with_axes).
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its place.
+    pub fn from_file_with_axes(
+        path: &Path,
+        overrides: &[String],
+        axes: &[String],
+    ) -> Result<Experiment, Box<InputError>> {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| {
             InputError::plain(format!("cannot read `{name}`: {error}"))
                 .with_help(Some("expected the path of an experiment file (TOML)".into()))
         })?;
-        Experiment::from_toml(&name, &text, overrides)
+        Experiment::from_toml_with_axes(&name, &text, overrides, axes)
     }
 
     /// Reads the experiment in `text`, which errors call `name`.
@@ -76,10 +101,27 @@ impl Experiment {
         text: &str,
         overrides: &[String],
     ) -> Result<Experiment, Box<InputError>> {
+        Experiment::from_toml_with_axes(name, text, overrides, &[])
+    }
+
+    /// Reads the experiment in `text`, which errors call `name`; each of `axes` is a `key=a,b,c` that
+    /// is swept whatever the file says of that key, crossed with the rest of the sweep.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its place.
+    pub fn from_toml_with_axes(
+        name: &str,
+        text: &str,
+        overrides: &[String],
+        axes: &[String],
+    ) -> Result<Experiment, Box<InputError>> {
         let source = Source::new(name, text);
         let mut draft = read::read(&source)?;
         for text in overrides {
             draft.set_from_argument(text)?;
+        }
+        for text in axes {
+            draft.sweep_from_argument(text)?;
         }
         draft.finish()
     }
@@ -134,6 +176,7 @@ impl Draft {
             seeds: base.seeds,
             statistics: base.statistics,
             is_sweep: !self.sweep.is_empty(),
+            axes: self.sweep.iter().map(Block::swept).collect(),
             points,
         })
     }

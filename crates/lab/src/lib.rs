@@ -7,6 +7,8 @@
 //! * [`Runner::study`] does what an experiment asks for: warm-up, seeds until the figures are precise.
 //! * [`Metrics`] are figures over the seeds with 95 % confidence intervals.
 //! * [`Comparison`] holds two results against each other.
+//! * [`sweep`] keeps every finished run, goes on where it was stopped, and names the knee.
+//! * [`plan`] answers an architect's questions about a cluster.
 //! * [`CATALOGUE`] names the published evaluations; [`Prepared::run`] repeats one.
 //! * [`write_events`] and [`write_perfetto`] write what happens in a run, as lines and for a viewer.
 //! * [`collect_series`] keeps of a run what charts over time show.
@@ -29,9 +31,12 @@ mod experiment;
 mod input_error;
 mod metrics;
 mod nearest;
+mod next_steps;
 mod paired;
 mod perfetto;
+pub mod plan;
 mod precision;
+mod proxy;
 pub mod published;
 mod replicast;
 mod report;
@@ -39,9 +44,11 @@ mod runner;
 mod series;
 pub mod setting;
 mod study;
+pub mod sweep;
 mod tail;
 mod theory;
 mod timeline;
+mod toml_value;
 mod trace;
 mod warmup;
 
@@ -55,7 +62,7 @@ pub use evaluation::{
     Claim, Evaluation, Figure, FigureKind, Figures, Findings, Measured, Mode, Outcome, Part,
     Prepared, Row, Series,
 };
-pub use experiment::{Experiment, MOST_POINTS, Point};
+pub use experiment::{Experiment, MOST_POINTS, Point, SweptAxis};
 pub use input_error::InputError;
 pub use metrics::{
     Better, LatencyMetrics, Metric, Metrics, metric_definitions, named_counts, run_metrics,

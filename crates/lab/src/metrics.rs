@@ -152,7 +152,9 @@ const PLAIN: [Plain; 5] = [
 ];
 
 /// A figure of a run's latency: its name, and whether it has an interval over the runs.
-const PARTS: [(&str, bool, fn(&Latency) -> f64); 6] = [
+type Part = (&'static str, bool, fn(&Latency) -> f64);
+
+const PARTS: [Part; 6] = [
     ("mean", true, |l| l.mean),
     ("p50", true, |l| l.p50),
     ("p90", true, |l| l.p90),
@@ -230,6 +232,25 @@ pub fn named_counts(counts: &Counts) -> [(&'static str, u64); 13] {
         ("retransmissions", retransmissions),
         ("timeouts", timeouts),
     ]
+}
+
+/// The counts with the numbers that `of` gives for their names.
+pub(crate) fn counts_named(of: impl Fn(&str) -> u64) -> Counts {
+    Counts {
+        puts: of("puts"),
+        gets: of("gets"),
+        failures: of("failures"),
+        abandoned: of("abandoned"),
+        extra_rounds: of("extra_rounds"),
+        messages_lost: of("messages_lost"),
+        transfer_conflicts: of("transfer_conflicts"),
+        double_bookings: of("double_bookings"),
+        late_rejects: of("late_rejects"),
+        frames_marked: of("frames_marked"),
+        frames_dropped: of("frames_dropped"),
+        retransmissions: of("retransmissions"),
+        timeouts: of("timeouts"),
+    }
 }
 
 /// The counts of some runs together.

@@ -64,6 +64,16 @@ impl Runner {
             .map_err(|error| InputError::plain(format!("cannot start the threads: {error}")))
     }
 
+    /// Number of threads.
+    pub(crate) fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Has one of the threads do `work`, after what was given to them before.
+    pub(crate) fn spawn(&self, work: impl FnOnce() + Send + 'static) {
+        self.pool.spawn_fifo(work);
+    }
+
     /// Runs every point with every seed. The result holds one list per point, in the order of
     /// `points`, with one execution per seed, in the order of `seeds`.
     ///
@@ -80,18 +90,37 @@ impl Runner {
             .iter()
             .flat_map(|point| seeds.iter().map(|seed| Job { scenario: &point.scenario, seed }))
             .collect();
-        let done: Vec<_> = jobs.iter().map(|_| Mutex::new(None)).collect();
-        self.run_in_order(&jobs, completions, progress, &|| false, &|index, execution| {
-            *done[index].lock().expect("no thread panics") = Some(execution);
-        });
-        let taken = |run: Mutex<Option<_>>| run.into_inner().expect("no thread panics");
-        let mut done = done.into_iter().map(|run| taken(run).expect("every job was done"));
+        let mut done = self.run_all(&jobs, completions, progress).into_iter();
         let mut per_point = Vec::with_capacity(points.len());
         for point in points {
             let runs = done.by_ref().take(seeds.count as usize).collect::<Result<Vec<_>, _>>();
             per_point.push(runs.map_err(|error| impossible(&error, point))?);
         }
         Ok(per_point)
+    }
+
+    /// Does all `jobs`; the results are in their order.
+    pub(crate) fn run_all(
+        &self,
+        jobs: &[Job<'_>],
+        completions: Completions,
+        progress: Progress<'_>,
+    ) -> Vec<Result<Execution, ScenarioError>> {
+        self.map(jobs.len(), &|index| {
+            let Job { scenario, seed } = jobs[index];
+            execute(scenario, seed, completions, progress)
+        })
+    }
+
+    /// What `work` makes of every index below `count`, in their order.
+    pub(crate) fn map<T: Send>(&self, count: usize, work: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+        let done: Vec<_> = (0..count).map(|_| Mutex::new(None)).collect();
+        self.in_order(count, &|| false, &|index| {
+            let result = work(index);
+            *done[index].lock().expect("no thread panics") = Some(result);
+        });
+        let taken = |result: Mutex<Option<T>>| result.into_inner().expect("no thread panics");
+        done.into_iter().map(|result| taken(result).expect("every job was done")).collect()
     }
 
     /// Does `jobs` on all threads, and calls `finished` with the index of each that is done. They start in
@@ -104,13 +133,29 @@ impl Runner {
         stop: &(dyn Fn() -> bool + Sync),
         finished: &(dyn Fn(usize, Result<Execution, ScenarioError>) + Sync),
     ) {
+        self.in_order(jobs.len(), stop, &|index| {
+            let Job { scenario, seed } = jobs[index];
+            finished(index, execute(scenario, seed, completions, progress));
+        });
+    }
+
+    /// Calls `work` with every index below `count` from all threads, the lowest first, until `stop` says
+    /// true.
+    fn in_order(
+        &self,
+        count: usize,
+        stop: &(dyn Fn() -> bool + Sync),
+        work: &(dyn Fn(usize) + Sync),
+    ) {
         let next = AtomicUsize::new(0);
         // A job is long and they differ: each thread takes the next one when it has done its own.
         self.pool.broadcast(|_| {
             while !stop() {
                 let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(Job { scenario, seed }) = jobs.get(index) else { break };
-                finished(index, execute(scenario, *seed, completions, progress));
+                if index >= count {
+                    break;
+                }
+                work(index);
             }
         });
     }
@@ -121,7 +166,7 @@ pub(crate) fn impossible(error: &ScenarioError, point: &Point) -> Box<InputError
     InputError::plain(format!("this cannot be run: {error} {}", point.label()))
 }
 
-fn execute(
+pub(crate) fn execute(
     scenario: &Scenario,
     seed: u64,
     completions: Completions,

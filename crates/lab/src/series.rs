@@ -34,9 +34,9 @@ impl SeriesSpec {
 pub struct RunSeries {
     /// The middle of each bin, in milliseconds of simulated time.
     pub time_ms: Vec<f64>,
-    /// Part of the time in which a target's disk is busy, from 0 to 1.
+    /// Part of the time in which a disk is busy, from 0 to 1; of several disks of a target their mean.
     pub disk_utilization: MeanAndMax,
-    /// Chunks at a target's disk, the one in service included.
+    /// Chunks at a disk, the one in service included; of several disks of a target their mean.
     pub disk_queue_length: MeanAndMax,
     /// Payload that arrives at a target's port over what the usable link rate could carry. A flow whose
     /// rate is changed too late may make it more than 1 for a moment.
@@ -100,6 +100,7 @@ impl Observer for Collector<'_> {
 #[derive(Debug)]
 pub struct SeriesCollector {
     usable: Rate,
+    disks_per_target: f64,
     disk_busy: Binned,
     at_disk: Binned,
     bits_in: Binned,
@@ -114,6 +115,7 @@ impl SeriesCollector {
         let binned = Binned::new(end, spec.bins.clamp(1, MOST_BINS), scenario.cluster.targets);
         SeriesCollector {
             usable: scenario.network.usable_rate(),
+            disks_per_target: f64::from(scenario.disk.per_target),
             disk_busy: binned.clone(),
             at_disk: binned.clone(),
             bits_in: binned.clone(),
@@ -129,8 +131,8 @@ impl SeriesCollector {
         let middle = |bin: usize| (bin as f64 + 0.5) * width / 1e6;
         RunSeries {
             time_ms: (0..self.disk_busy.bins).map(middle).collect(),
-            disk_utilization: self.disk_busy.over(width),
-            disk_queue_length: self.at_disk.over(width),
+            disk_utilization: self.disk_busy.over(width * self.disks_per_target),
+            disk_queue_length: self.at_disk.over(width * self.disks_per_target),
             link_in_utilization: self.bits_in.over(bits),
             link_out_utilization: self.bits_out.over(bits),
             timeline: self.timeline.finish(),

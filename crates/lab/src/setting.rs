@@ -6,10 +6,12 @@
 
 mod field;
 mod kind;
+mod number;
 mod table;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use field::Field;
 pub use kind::{Kind, Range, Value, Word};
 pub use table::{all, section_doc, sections};
 

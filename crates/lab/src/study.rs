@@ -1,23 +1,25 @@
 //! An experiment from its file to its figures: the warm-up is found or checked, as many seeds run as the
 //! precision needs, and each point is summed up as soon as its last run is done.
 
+mod replications;
+
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use slotcast_sim::Latencies;
 use slotcast_units::Span;
 
 use crate::configuration::{Seeds, WarmupRule};
 use crate::experiment::{Experiment, Point};
 use crate::input_error::InputError;
-use crate::metrics::Metrics;
-use crate::precision::{Precision, Reached, Stages};
+use crate::precision::Reached;
 use crate::report::PointReport;
 use crate::runner::{Completions, Execution, Job, Progress, Runner, impossible};
 use crate::warmup::{Batches, Pilots, Settling};
+use replications::Replications;
 
 /// How many pilot runs look for the warm-up of a point.
 const PILOTS: u32 = 5;
+
 /// What an experiment found.
 #[derive(Debug)]
 pub struct Study {
@@ -68,8 +70,7 @@ impl Runner {
         let start = Instant::now();
         let mut experiment = experiment.clone();
         let pilots = self.settle(&mut experiment, onlooker)?;
-        let (points, runs) = self.replicate(&experiment, completions, start, &pilots, onlooker)?;
-        Ok(Study { experiment, points, runs })
+        self.replicate(experiment, completions, start, &pilots, onlooker)
     }
 
     /// Does every run of `study` again.
@@ -81,90 +82,88 @@ impl Runner {
         study: &Study,
         progress: Progress<'_>,
     ) -> Result<Vec<Vec<Execution>>, Box<InputError>> {
-        let each = study.experiment.points.iter().zip(&study.runs);
-        each.map(|(point, runs)| {
-            let count = u32::try_from(runs.len()).expect("as many as were asked for");
-            let seeds = Seeds { count, ..study.experiment.seeds };
-            let point = std::slice::from_ref(point);
-            Ok(self.run(point, seeds, Completions::Drop, progress)?.remove(0))
-        })
-        .collect()
+        let points = study.experiment.points.iter().zip(&study.runs);
+        let jobs = points.flat_map(|(point, runs)| {
+            let scenario = &point.scenario;
+            runs.iter().map(move |run| Job { scenario, seed: run.report.seed })
+        });
+        let mut done =
+            self.run_all(&jobs.collect::<Vec<_>>(), Completions::Drop, progress).into_iter();
+        let again = study.experiment.points.iter().zip(&study.runs).map(|(point, runs)| {
+            let runs = done.by_ref().take(runs.len()).collect::<Result<Vec<_>, _>>();
+            runs.map_err(|error| impossible(&error, point))
+        });
+        again.collect()
     }
 
-    /// Finds the warm-up of every point by pilot runs, if that is the rule, and says how.
+    /// Finds the warm-up of every point by pilot runs, if that is the rule, and puts it into the points.
+    /// Pilots start from a standing start, with the seeds before those that will be measured.
     fn settle(
         &self,
         experiment: &mut Experiment,
         onlooker: &dyn Onlooker,
     ) -> Result<Vec<Option<Pilots>>, Box<InputError>> {
-        if experiment.statistics.warmup != WarmupRule::Found {
-            return Ok(experiment.points.iter().map(|_| None).collect());
+        let Experiment { points, seeds, statistics, .. } = experiment;
+        if statistics.warmup != WarmupRule::Found {
+            return Ok(points.iter().map(|_| None).collect());
         }
-        let seeds = experiment.seeds;
-        let settled = experiment.points.iter_mut().map(|point| {
-            let pilots = self.pilot(point, seeds, onlooker)?;
+        let seeds = Seeds { first: seeds.first.wrapping_sub(u64::from(PILOTS)), count: PILOTS };
+        let lengths: Vec<_> = points.iter().map(|point| point.scenario.run.length).collect();
+        let pilots = Pilots::settle(&lengths, |open| self.pilot(points, open, seeds, onlooker))?;
+        for (point, pilots) in points.iter_mut().zip(&pilots) {
             if let Settling::By(found) = pilots.settling {
                 let run = &mut point.scenario.run;
                 (run.length, run.warmup) = (found + (run.length - run.warmup), found);
             }
-            Ok(Some(pilots))
-        });
-        settled.collect()
+        }
+        Ok(pilots.into_iter().map(Some).collect())
     }
 
-    /// Pilot runs of `point` from a standing start, longer ones if need be, with the seeds before those
-    /// that will be measured.
+    /// Runs the points in `open`, for as long as it says, from a standing start.
     fn pilot(
         &self,
-        point: &Point,
+        points: &[Point],
+        open: &[(usize, Span)],
         seeds: Seeds,
         onlooker: &dyn Onlooker,
-    ) -> Result<Pilots, Box<InputError>> {
-        let seeds = Seeds { first: seeds.first.wrapping_sub(u64::from(PILOTS)), count: PILOTS };
-        let mut pilot = point.clone();
-        pilot.scenario.run.warmup = Span::ZERO;
-        Pilots::settle(point.scenario.run.length, |length| {
-            pilot.scenario.run.length = length;
-            onlooker.expect(u64::from(PILOTS));
-            let progress = |units| onlooker.progress(units);
-            let point = std::slice::from_ref(&pilot);
-            let runs = self.run(point, seeds, Completions::Drop, &progress)?;
-            Ok(runs.into_iter().flatten().map(|run| run.batches).collect())
-        })
+    ) -> Result<Vec<Vec<Batches>>, Box<InputError>> {
+        let pilots: Vec<_> = open
+            .iter()
+            .map(|(index, length)| {
+                let mut pilot = points[*index].clone();
+                (pilot.scenario.run.length, pilot.scenario.run.warmup) = (*length, Span::ZERO);
+                pilot
+            })
+            .collect();
+        onlooker.expect(pilots.len() as u64 * u64::from(seeds.count));
+        let progress = |units| onlooker.progress(units);
+        let runs = self.run(&pilots, seeds, Completions::Drop, &progress)?;
+        let batches = |runs: Vec<Execution>| runs.into_iter().map(|run| run.batches).collect();
+        Ok(runs.into_iter().map(batches).collect())
     }
 
     /// Runs every point with as many seeds as it needs.
     fn replicate(
         &self,
-        experiment: &Experiment,
+        experiment: Experiment,
         completions: Completions,
         start: Instant,
         pilots: &[Option<Pilots>],
         onlooker: &dyn Onlooker,
-    ) -> Result<(Vec<PointReport>, Vec<Vec<Execution>>), Box<InputError>> {
-        let Experiment { points, seeds, statistics, .. } = experiment;
-        let stages = Stages { seeds: *seeds, statistics: *statistics };
+    ) -> Result<Study, Box<InputError>> {
+        let Experiment { points, statistics, .. } = &experiment;
         let limit = Duration::from_nanos(statistics.max_time.as_ns());
         let replications: Vec<_> = points
             .iter()
             .zip(pilots)
             .map(|(point, pilots)| {
-                Mutex::new(Replications {
-                    experiment,
-                    point,
-                    pilots: pilots.as_ref(),
-                    stages,
-                    completions,
-                    runs: Vec::new(),
-                    wanted: stages.first(),
-                    report: None,
-                })
+                Mutex::new(Replications::new(&experiment, point, pilots.as_ref(), completions))
             })
             .collect();
         let locked = |index: usize| replications[index].lock().expect("no thread panics");
         let error = Mutex::new(None);
         for stage in 0.. {
-            let jobs = jobs(&replications, *seeds, stage > 0);
+            let jobs = jobs(&replications, stage > 0);
             if jobs.is_empty() || error.lock().expect("no thread panics").is_some() {
                 break;
             }
@@ -202,108 +201,21 @@ impl Runner {
         }
         let done =
             replications.into_iter().map(|r| r.into_inner().expect("no thread panics").end());
-        Ok(done.unzip())
+        let (points, runs) = done.unzip();
+        Ok(Study { experiment, points, runs })
     }
-}
-
-/// The runs of a point, as they come in.
-struct Replications<'a> {
-    experiment: &'a Experiment,
-    point: &'a Point,
-    pilots: Option<&'a Pilots>,
-    stages: Stages,
-    completions: Completions,
-    /// In any order.
-    runs: Vec<Execution>,
-    /// How many runs make the stage complete.
-    wanted: u32,
-    /// What was found, once there are runs enough.
-    report: Option<PointReport>,
 }
 
 /// The runs that are still wanted, with the index of their point. Point by point, so that the first
 /// are summed up before the last begin; or seed by seed, so that if time ends all have come as far.
-fn jobs<'a>(
-    replications: &[Mutex<Replications<'a>>],
-    seeds: Seeds,
-    seed_by_seed: bool,
-) -> Vec<(usize, Job<'a>)> {
+fn jobs<'a>(replications: &[Mutex<Replications<'a>>], seed_by_seed: bool) -> Vec<(usize, Job<'a>)> {
     let mut jobs = Vec::new();
     for (index, replications) in replications.iter().enumerate() {
         let replications = replications.lock().expect("no thread panics");
-        if replications.report.is_none() {
-            let seeds = Seeds { count: replications.wanted, ..seeds };
-            let scenario = &replications.point.scenario;
-            let missing = seeds.iter().enumerate().skip(replications.runs.len());
-            jobs.extend(missing.map(|(nth, seed)| (nth, index, Job { scenario, seed })));
-        }
+        jobs.extend(replications.missing().map(|(nth, job)| (nth, index, job)));
     }
     if seed_by_seed {
         jobs.sort_by_key(|(nth, ..)| *nth);
     }
     jobs.into_iter().map(|(_, index, job)| (index, job)).collect()
-}
-
-impl Replications<'_> {
-    fn add(&mut self, execution: Execution) {
-        self.runs.push(execution);
-        if self.runs.len() < self.wanted as usize {
-            return;
-        }
-        self.in_order();
-        match self.stages.next(&self.metrics(), self.wanted) {
-            Some(wanted) => self.wanted = wanted,
-            None => self.sum_up(),
-        }
-    }
-
-    /// Puts the runs into the order of their seeds, and drops what comes after a gap.
-    fn in_order(&mut self) {
-        let first = self.stages.seeds.first;
-        self.runs.sort_by_key(|run| run.report.seed.wrapping_sub(first));
-        let nth = |run: &Execution| run.report.seed.wrapping_sub(first);
-        let kept = self.runs.iter().zip(0u64..).take_while(|(run, n)| nth(run) == *n).count();
-        self.runs.truncate(kept);
-    }
-
-    fn metrics(&self) -> Metrics {
-        Metrics::of(&self.runs.iter().map(|run| &run.report).collect::<Vec<_>>())
-    }
-
-    fn least_precise(&self) -> Option<Reached> {
-        if self.report.is_some() {
-            return None;
-        }
-        self.precision(&self.metrics())?.worst()
-    }
-
-    fn precision(&self, metrics: &Metrics) -> Option<Precision> {
-        self.stages.reached(metrics, self.runs.len())
-    }
-
-    /// Makes the report, and frees what only it needed.
-    fn sum_up(&mut self) {
-        let mut report = PointReport::new(self.experiment, self.point, &self.runs);
-        report.precision = self.precision(&report.metrics);
-        if let Some(pilots) = self.pilots {
-            let mean_latency = report.metrics.latency_us.mean;
-            report.warmup = pilots.judge(&self.point.scenario, mean_latency);
-        }
-        self.report = Some(report);
-        if self.completions == Completions::Drop {
-            for run in &mut self.runs {
-                run.report.latencies = Latencies::default();
-                run.batches = Batches::default();
-            }
-        }
-    }
-
-    fn end(mut self) -> (PointReport, Vec<Execution>) {
-        if self.report.is_none() {
-            // Time is over, and the stage is not complete.
-            self.in_order();
-            self.sum_up();
-        }
-        (self.report.expect("it was summed up"), self.runs)
-    }
 }

@@ -55,6 +55,9 @@ impl Theory {
     /// Over the runs of one point.
     pub(crate) fn of(runs: &[&RunReport]) -> Theory {
         let over = |figures: Vec<f64>| Estimate::of(&figures);
+        let over_runs = |of: fn(&RunReport) -> Little| {
+            LittleReport::of(&runs.iter().map(|run| of(run)).collect::<Vec<_>>())
+        };
         let at_random: Option<Vec<_>> = runs.iter().map(|run| run.disk_wait.at_random).collect();
         Theory {
             disk_wait_us: DiskWaitTheory {
@@ -62,20 +65,20 @@ impl Theory {
                 pollaczek_khinchine: at_random.map(over),
             },
             little: LittleTheory {
-                requests: LittleReport::of(runs.iter().map(|run| run.requests)),
-                disks: LittleReport::of(runs.iter().map(|run| run.chunks_at_disks)),
+                requests: over_runs(|run| run.requests),
+                disks: over_runs(|run| run.chunks_at_disks),
             },
         }
     }
 }
 
 impl LittleReport {
-    fn of(runs: impl Iterator<Item = Little> + Clone) -> LittleReport {
-        let over = |of: fn(Little) -> Option<f64>| {
-            Estimate::of(&runs.clone().filter_map(of).collect::<Vec<_>>())
+    fn of(runs: &[Little]) -> LittleReport {
+        let over = |of: fn(&Little) -> Option<f64>| {
+            Estimate::of(&runs.iter().filter_map(of).collect::<Vec<_>>())
         };
-        let ratio = over(|little| little.ratio());
-        let unaccounted: f64 = runs.clone().map(|l| l.unaccounted().unsigned_abs() as f64).sum();
+        let ratio = over(Little::ratio);
+        let unaccounted: f64 = runs.iter().map(|l| l.unaccounted().unsigned_abs() as f64).sum();
         let off = (ratio.value - 1.0).abs();
         LittleReport {
             number: over(|little| Some(little.mean_number())),
@@ -101,7 +104,7 @@ mod tests {
 
     #[test]
     fn an_edge_is_told_from_an_error() {
-        let of = |runs: &[Little]| LittleReport::of(runs.iter().copied());
+        let of = LittleReport::of;
         let steady = of(&[little(98, 2), little(101, -1)]);
         assert!(steady.holds && steady.unaccounted_us == 0.0, "{steady:?}");
         let short = of(&[little(70, 30), little(72, 28)]);

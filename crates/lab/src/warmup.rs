@@ -7,7 +7,7 @@
 //! do (Automating Warm-up Length Estimation, JORS 61(9), 2010): what all runs have in common is the start,
 //! and the rest averages out.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use slotcast_sim::{Completion, Scenario};
 use slotcast_units::{Span, Time};
 
@@ -21,12 +21,12 @@ const LEAST_LEFT: usize = 5;
 const FEWEST: usize = 2 * LEAST_LEFT;
 
 /// The latencies of one run in the order of completion, in batches of five.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Batches {
     /// Mean latency in microseconds.
     means: Vec<f64>,
-    /// When the last request of each batch was completed.
-    ends: Vec<Time>,
+    /// When the last request of each batch was completed, in ns of simulated time.
+    ends: Vec<u64>,
 }
 
 impl Batches {
@@ -38,13 +38,13 @@ impl Batches {
         };
         Batches {
             means: batches.clone().map(mean).collect(),
-            ends: batches.map(|batch| batch[BATCH - 1].finished).collect(),
+            ends: batches.map(|batch| batch[BATCH - 1].finished.as_ns()).collect(),
         }
     }
 
     /// Mean of the batches that end after `warmup`.
     fn mean_after(&self, warmup: Span) -> f64 {
-        let from = self.ends.partition_point(|&end| end <= Time::ZERO + warmup);
+        let from = self.ends.partition_point(|&end| end <= warmup.as_ns());
         let left = &self.means[from..];
         left.iter().sum::<f64>() / left.len() as f64
     }
@@ -100,7 +100,7 @@ impl Settling {
             None => Settling::NotYet,
             Some(0) => Settling::By(Span::ZERO),
             Some(left_out) => {
-                let latest = runs.iter().map(|run| run.ends[left_out - 1]).max();
+                let latest = runs.iter().map(|run| Time::from_ns(run.ends[left_out - 1])).max();
                 let ns = latest.unwrap_or(Time::ZERO).as_ns();
                 Settling::By(Span::from_us(ns.div_ceil(1000)))
             }
@@ -123,28 +123,30 @@ pub struct Pilots {
 }
 
 impl Pilots {
-    /// Asks `run` for runs of `length`, and for longer ones, up to eight times, as long as they do not
-    /// settle.
+    /// Finds where the start ends in each of some systems. `run` is asked for pilot runs of systems by
+    /// index, each of a length: first of that in `lengths`, and of longer ones, up to eight times, as
+    /// long as they do not settle.
     ///
     /// # Errors
     /// Those of `run`.
     pub fn settle<E>(
-        length: Span,
-        mut run: impl FnMut(Span) -> Result<Vec<Batches>, E>,
-    ) -> Result<Pilots, E> {
-        let mut pilots = |length| {
-            let batches = run(length)?;
-            let settling = Settling::of(&batches.iter().collect::<Vec<_>>());
-            Ok(Pilots { batches, length, settling })
-        };
-        let mut last = pilots(length)?;
-        for _ in 0..DOUBLINGS {
-            if matches!(last.settling, Settling::By(_)) {
-                break;
+        lengths: &[Span],
+        mut run: impl FnMut(&[(usize, Span)]) -> Result<Vec<Vec<Batches>>, E>,
+    ) -> Result<Vec<Pilots>, E> {
+        let mut settled: Vec<Option<Pilots>> = vec![None; lengths.len()];
+        let mut open: Vec<_> = lengths.iter().copied().enumerate().collect();
+        for _ in 0..=DOUBLINGS {
+            for (&(system, length), batches) in open.iter().zip(run(&open)?) {
+                let settling = Settling::of(&batches.iter().collect::<Vec<_>>());
+                settled[system] = Some(Pilots { batches, length, settling });
             }
-            last = pilots(last.length * 2)?;
+            let is_open = |system: usize| {
+                !settled[system].as_ref().is_some_and(|p| matches!(p.settling, Settling::By(_)))
+            };
+            open.retain(|(system, _)| is_open(*system));
+            open.iter_mut().for_each(|(_, length)| *length = *length * 2);
         }
-        Ok(last)
+        Ok(settled.into_iter().flatten().collect())
     }
 
     /// The warm-up of `measured` as these runs found it.
@@ -161,7 +163,9 @@ pub struct Warmup {
     pub rule: &'static str,
     /// Simulated time that was left out, in microseconds.
     pub used_us: f64,
-    /// What MSER-5 finds; none if it finds nothing.
+    /// What MSER-5 says of the runs: `settled`, `not settled`, or `too few requests`.
+    pub mser5: &'static str,
+    /// The simulated time by which they have settled.
     pub mser5_us: Option<f64>,
     /// The runs that it was found in: pilots, if the rule is `found`.
     pub runs: usize,
@@ -173,7 +177,7 @@ pub struct Warmup {
     /// MSER-5 finds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_changes_by: Option<f64>,
-    /// Whether figures may suffer: the start has no end, or what more should be left out changes the
+    /// Whether figures may suffer: the runs have not settled, or what more should be left out changes the
     /// mean latency by more than half the width of its interval. Never for a published warm-up.
     pub warning: bool,
 }
@@ -189,9 +193,10 @@ impl Warmup {
         mean_latency: Estimate,
     ) -> Warmup {
         let used = measured.run.warmup;
-        let found = match Settling::of(runs) {
-            Settling::By(found) => Some(found),
-            Settling::NotYet | Settling::TooFewRequests => None,
+        let (mser5, found) = match Settling::of(runs) {
+            Settling::By(found) => ("settled", Some(found)),
+            Settling::NotYet => ("not settled", None),
+            Settling::TooFewRequests => ("too few requests", None),
         };
         let enough = found.map(|found| found <= used);
         let mean_after =
@@ -207,13 +212,14 @@ impl Warmup {
                 WarmupRule::AsPublished => "as-published",
             },
             used_us: used.as_us_f64(),
+            mser5,
             mser5_us: found.map(Span::as_us_f64),
             runs: runs.len(),
             length_us: length.as_us_f64(),
             enough,
             mean_changes_by,
             warning: rule != WarmupRule::AsPublished
-                && (enough.is_none() || mean_changes_by.is_some_and(matters)),
+                && (mser5 == "not settled" || mean_changes_by.is_some_and(matters)),
         }
     }
 }

@@ -70,11 +70,12 @@ fn run(seed: u64, length: Span) -> Vec<Completion> {
 /// Mean and p99 in microseconds over replications, as the lab takes them.
 fn estimates(repetition: u64) -> (Estimate, Estimate) {
     let first = repetition * (PILOTS + RUNS);
-    let pilots = Pilots::settle(LENGTH, |length| {
-        let seeds = first..first + PILOTS;
-        Ok::<_, Infallible>(seeds.map(|seed| Batches::of(&run(seed, length))).collect())
+    let pilots = Pilots::settle(&[LENGTH], |open| {
+        let runs =
+            |length| (first..first + PILOTS).map(move |seed| Batches::of(&run(seed, length)));
+        Ok::<_, Infallible>(open.iter().map(|(_, length)| runs(*length).collect()).collect())
     });
-    let Settling::By(warmup) = pilots.expect("it cannot fail").settling else {
+    let Settling::By(warmup) = pilots.expect("it cannot fail")[0].settling else {
         panic!("a queue that keeps up settles");
     };
     let measured: Vec<_> = (first + PILOTS..first + PILOTS + RUNS)

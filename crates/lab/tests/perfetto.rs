@@ -177,6 +177,8 @@ fn every_protocol_gives_a_trace_that_can_be_shown() {
         ("replicast-m", "frame"),
         ("replicast-h", "flow"),
         ("replicast-h", "frame"),
+        ("replicast-proxy", "flow"),
+        ("replicast-proxy", "frame"),
         ("uch-ccp", "flow"),
         ("uch-ccp", "frame"),
         ("uch-aimd", "frame"),
@@ -190,6 +192,9 @@ fn every_protocol_gives_a_trace_that_can_be_shown() {
         let expected: &[&str] = match kind {
             "replicast-m" | "replicast-h" => {
                 &["put", "put-request", "bid", "put-accept", "used", "cancelled", "chunk", "write"]
+            }
+            "replicast-proxy" => {
+                &["put", "proxy-request", "proxy-reply", "proxy-notice", "used", "chunk", "write"]
             }
             _ => &["put", "put-request", "rate-init", "chunk", "write", "replica-ack"],
         };
@@ -219,7 +224,7 @@ fn the_habits_of_the_original_can_be_shown() {
 
 #[test]
 fn faults_leave_nothing_open() {
-    for kind in ["replicast-m", "replicast-h"] {
+    for kind in ["replicast-m", "replicast-h", "replicast-proxy"] {
         for fidelity in ["flow", "frame"] {
             let trace = check(&format!(
                 "run.length = \"12ms\"\nprotocol.kind = \"{kind}\"\nrun.fidelity = \"{fidelity}\"

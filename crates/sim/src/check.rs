@@ -6,6 +6,12 @@ use slotcast_units::{Share, Size, Span};
 use crate::replicast::control_size_problem;
 use crate::scenario::{Fidelity, ProtocolKind, Scenario};
 
+/// Most disks behind the link of one target.
+const MOST_DISKS: u32 = 1000;
+
+/// Most chunks of one object.
+const MOST_PARTS: u64 = 65_536;
+
 /// A scenario that cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: {problem}")]
@@ -36,8 +42,10 @@ pub(crate) fn groups(scenario: &Scenario) -> Result<GroupMap, ScenarioError> {
 pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     let Scenario { cluster, network, disk, replicast, unicast, workload, faults, run, .. } =
         scenario;
-    let uses_replicast =
-        matches!(scenario.protocol.kind, ProtocolKind::ReplicastM | ProtocolKind::ReplicastH);
+    let uses_replicast = matches!(
+        scenario.protocol.kind,
+        ProtocolKind::ReplicastM | ProtocolKind::ReplicastH | ProtocolKind::ReplicastProxy
+    );
     let wrong = |key, problem: String| Err(ScenarioError { key, problem });
     let positive = |key, is_positive: bool| match is_positive {
         true => Ok(()),
@@ -55,6 +63,9 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     positive("workload.window", workload.window > 0)?;
     positive("run.length", run.length > Span::ZERO)?;
 
+    if !(1..=MOST_DISKS).contains(&disk.per_target) {
+        return wrong("disk.per_target", format!("must be from 1 to {MOST_DISKS}"));
+    }
     if cluster.replicas as usize > MAX_REPLICAS {
         let problem = format!("{} replicas; at most {MAX_REPLICAS}", cluster.replicas);
         return wrong("cluster.replicas", problem);
@@ -69,6 +80,14 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     }
     if workload.chunk_size > Size::from_mib(64) {
         return wrong("workload.chunk_size", "a chunk is at most 64MiB".into());
+    }
+    if workload.mix.largest() / workload.chunk_size >= MOST_PARTS {
+        let problem = format!(
+            "an object of {} has more than {MOST_PARTS} chunks of {}; use larger chunks",
+            workload.mix.largest(),
+            workload.chunk_size
+        );
+        return wrong("workload.mix", problem);
     }
     if uses_replicast {
         let groups = groups(scenario)?;
@@ -117,7 +136,7 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
             (
                 "replicast.ack_timeout",
                 replicast.ack_timeout,
-                timing.one_way() + disk.rate.time_for(workload.chunk_size),
+                timing.one_way() + disk.service(workload.chunk_size),
             ),
         ] {
             if timeout != Span::ZERO && timeout < least {
@@ -135,6 +154,13 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
             return wrong("replicast.max_rounds", "must be from 1 to 255".into());
         }
     } else {
+        let replicast_only = "only Replicast runs with it";
+        if disk.per_target > 1 {
+            return wrong("disk.per_target", replicast_only.into());
+        }
+        if !workload.mix.is_none() {
+            return wrong("workload.mix", replicast_only.into());
+        }
         positive("unicast.control_size", unicast.control_size > Size::ZERO)?;
         positive("unicast.virtual_nodes", unicast.virtual_nodes > 0)?;
         positive("unicast.aimd_step", unicast.aimd_step.as_bps() > 0)?;

@@ -22,6 +22,7 @@ pub(crate) struct Job {
 pub(crate) struct Client {
     random: Stream,
     arrivals: Stream,
+    sizes: Stream,
     in_flight: u32,
     /// Open loop: arrivals that wait for a place in the window.
     waiting: VecDeque<Time>,
@@ -54,8 +55,8 @@ pub(crate) struct Clients {
     clients: Vec<Client>,
     spec: Workload,
     mean_gap: Span,
-    /// Requests that were asked for and have not ended.
-    under_way: Gauge,
+    /// Requests that were asked for.
+    asked_for: Gauge,
 }
 
 impl Clients {
@@ -63,6 +64,7 @@ impl Clients {
         let client = |i: u32| Client {
             random: streams.stream("requests", u64::from(i)),
             arrivals: streams.stream("arrivals", u64::from(i)),
+            sizes: streams.stream("sizes", u64::from(i)),
             in_flight: 0,
             waiting: VecDeque::new(),
         };
@@ -73,7 +75,7 @@ impl Clients {
             clients: (0..scenario.cluster.initiators).map(client).collect(),
             spec,
             mean_gap,
-            under_way: Gauge::new(),
+            asked_for: Gauge::new(),
         }
     }
 
@@ -107,7 +109,7 @@ impl Clients {
     /// Open loop: a request arrives.
     pub(crate) fn arrive(&mut self, initiator: u32, now: Time) {
         self.client(initiator).waiting.push_back(now);
-        self.under_way.add(now, 1);
+        self.asked_for.add(now, 1);
     }
 
     /// The next request that `initiator` may start now, if any. `stored` chunks can be fetched.
@@ -125,7 +127,7 @@ impl Clients {
         let is_get = gets > 0.0 && stored > 0 && client.random.chance(gets);
         let operation = if is_get { Operation::Get } else { Operation::Put };
         if load == Load::Closed {
-            self.under_way.add(now, 1);
+            self.asked_for.add(now, 1);
         }
         Some(Job { operation, asked })
     }
@@ -136,15 +138,32 @@ impl Clients {
         self.spec.window = 0;
     }
 
-    /// A request of `initiator` has ended, well or not.
-    pub(crate) fn ended(&mut self, initiator: u32, now: Time) {
-        self.client(initiator).in_flight -= 1;
-        self.under_way.add(now, -1);
+    /// The size of the object that `initiator` puts next.
+    pub(crate) fn object_size(&mut self, initiator: u32) -> Size {
+        if self.spec.mix.is_none() {
+            return self.spec.chunk_size;
+        }
+        let mix = self.spec.mix;
+        mix.pick(self.client(initiator).sizes.below(1_000_000))
     }
 
-    /// Requests that were asked for and have not ended, over time.
-    pub(crate) fn under_way(&mut self) -> &mut Gauge {
-        &mut self.under_way
+    /// Takes a place in the window of `initiator`, if one is free, for one more chunk of its object.
+    pub(crate) fn take_place(&mut self, initiator: u32) -> bool {
+        let window = self.spec.window;
+        let client = self.client(initiator);
+        let is_free = client.in_flight < window;
+        client.in_flight += u32::from(is_free);
+        is_free
+    }
+
+    /// A chunk of `initiator` is there, or given up: its place in the window is free.
+    pub(crate) fn ended(&mut self, initiator: u32) {
+        self.client(initiator).in_flight -= 1;
+    }
+
+    /// How many requests were asked for, over time.
+    pub(crate) fn asked_for(&mut self) -> &mut Gauge {
+        &mut self.asked_for
     }
 
     /// When each arrival came that still waits for a place in a window.

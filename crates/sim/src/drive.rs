@@ -5,7 +5,7 @@ use slotcast_units::{Span, Time};
 
 use crate::clients::Clients;
 use crate::observe::{Observer, TraceLine};
-use crate::recorder::{Recorder, UnderWay, measured_until};
+use crate::recorder::{Asked, Recorder, measured_until};
 use crate::report::{PortQueues, RunReport};
 use crate::scenario::Scenario;
 use crate::watch::Watch;
@@ -21,9 +21,10 @@ pub(crate) trait ClusterModel: Model + Sized {
 
     fn clients(&mut self) -> &mut Clients;
 
-    /// When each request was asked for that this model has in its hands, those left out that wait at the
-    /// load for a place in a window.
+    /// When each request was asked for that this model has in its hands, each once, those left out that
+    /// wait at the load for a place in a window.
     fn asked(&self) -> impl Iterator<Item = Time>;
+
     /// The warm-up ends `now`: what was measured until now is forgotten.
     fn start_measuring(&mut self, now: Time) {
         self.recorder().start_measuring(now);
@@ -37,8 +38,8 @@ pub(crate) trait ClusterModel: Model + Sized {
     /// Where executed events are written while somebody looks on.
     fn trace(&mut self) -> &mut Trace;
 
-    /// Where observations are collected while somebody looks on.
-    fn watch(&mut self) -> &mut Watch;
+    /// Where observations are collected; there if somebody wants them.
+    fn watch(&mut self) -> &mut Option<Box<Watch>>;
 
     /// Tells of all that is under way when the run ends; called only if observations are wanted.
     fn tell_rest(&mut self, end: Time);
@@ -74,11 +75,8 @@ pub(crate) fn drive<M: ClusterModel>(
     observer: &mut dyn Observer,
 ) -> RunReport {
     model.trace().wanted = observer.wants_events();
-    model.watch().wanted = observer.wants_observations();
-    let at_once = match model.trace().wanted || model.watch().wanted {
-        true => EVENTS_PER_TELLING,
-        false => u64::MAX,
-    };
+    *model.watch() = observer.wants_observations().then(Box::default);
+    let is_watched = model.trace().wanted || model.watch().is_some();
     let mut simulation = Simulation::new(model);
     simulation.schedule(ClusterModel::start);
 
@@ -86,39 +84,38 @@ pub(crate) fn drive<M: ClusterModel>(
     let warm = Time::ZERO + scenario.run.warmup;
     let step = Span::from_ns((end.as_ns() / STEPS).max(1));
     let mut reached = Time::ZERO;
-    let mut under_way = UnderWay::default();
+    let mut asked = Asked::default();
     let mut measuring = scenario.run.warmup == Span::ZERO;
     while reached < end {
         let mut next = (reached + step).min(end);
         if !measuring {
             next = next.min(warm);
         }
-        while simulation.run_some(next, at_once) == at_once {
+        while is_watched && simulation.run_some(next, EVENTS_PER_TELLING) > 0 {
             tell(simulation.model_mut(), observer);
         }
         simulation.run_until(next);
-        tell(simulation.model_mut(), observer);
         reached = next;
         if !measuring && reached == warm {
             let model = simulation.model_mut();
-            under_way.age_at_start = age(model, warm);
-            model.clients().under_way().reset(warm);
+            asked.age_at_start = age(model, warm);
+            model.clients().asked_for().reset(warm);
             model.start_measuring(warm);
             measuring = true;
         }
         observer.progress(reached);
     }
-    if simulation.model_mut().watch().wanted {
+    if simulation.model_mut().watch().is_some() {
         simulation.model_mut().tell_rest(end);
         tell(simulation.model_mut(), observer);
     }
 
     let (events, trace_hash) = (simulation.executed(), simulation.trace_hash());
     let mut model = simulation.into_model();
-    under_way.age_at_end = age(&mut model, end);
-    under_way.integral = model.clients().under_way().integral(end);
+    asked.age_at_end = age(&mut model, end);
+    asked.integral = model.clients().asked_for().integral(end);
     let port_queues = model.port_queues(end - warm);
-    let report = model.into_recorder().report(scenario, seed, end, under_way);
+    let report = model.into_recorder().report(scenario, seed, end, asked);
     RunReport { events, trace_hash, port_queues, ..report }
 }
 
@@ -126,8 +123,8 @@ fn tell<M: ClusterModel>(model: &mut M, observer: &mut dyn Observer) {
     for line in model.trace().lines.drain(..) {
         observer.event(line);
     }
-    for observation in model.watch().take() {
-        observer.observe(observation);
+    if let Some(watch) = model.watch() {
+        watch.take().for_each(|observation| observer.observe(observation));
     }
 }
 

@@ -66,11 +66,14 @@ impl SortedLatencies {
         }
     }
 
-    fn sum_ns(&self) -> u128 {
-        match &self.0 {
-            Nanoseconds::Short(short) => short.iter().map(|&v| u128::from(v)).sum(),
-            Nanoseconds::Long(long) => long.iter().map(|&v| u128::from(v)).sum(),
-        }
+    /// All of them, in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = Span> {
+        let (short, long) = match &self.0 {
+            Nanoseconds::Short(short) => (&short[..], &[][..]),
+            Nanoseconds::Long(long) => (&[][..], &long[..]),
+        };
+        let ns = short.iter().map(|&ns| u64::from(ns)).chain(long.iter().copied());
+        ns.map(Span::from_ns)
     }
 }
 
@@ -134,7 +137,8 @@ impl<'a> PooledLatencies<'a> {
         if self.count == 0 {
             return Latency::default();
         }
-        let sum: u128 = self.sets.iter().map(|set| set.sum_ns()).sum();
+        let all = self.sets.iter().flat_map(|set| set.iter());
+        let sum: u128 = all.map(|latency| u128::from(latency.as_ns())).sum();
         let at = |per_mille| self.quantile(per_mille).as_us_f64();
         Latency {
             count: self.count as u64,

@@ -5,9 +5,12 @@
 
 mod check;
 mod clients;
+mod demand;
 mod drive;
 mod faults;
 mod latencies;
+mod mix;
+mod objects;
 mod observation;
 mod observe;
 mod pool;
@@ -19,15 +22,17 @@ mod unicast;
 mod watch;
 
 pub use check::{ScenarioError, check};
+pub use demand::{Demand, demand};
 pub use latencies::{Latencies, Latency, PooledLatencies, SortedLatencies};
+pub use mix::{Mix, MixError};
 pub use observation::{ClosedWindow, Course, Fate, Observation, Outcome, Piece, Way};
 pub use observe::{Observer, Place, TraceLine, Unobserved};
 pub use recorder::measured_until;
 pub use report::{Completion, Counts, DiskWait, Operation, PortQueues, PortSample, RunReport};
 pub use scenario::{
     Backpressure, Cluster, Dctcp, Disk, Faults, Fidelity, Grant, IdleExtension, Load, Network,
-    Protocol, ProtocolKind, Quirks, Replicast, Run, Scenario, SequenceChoice, TargetChoice,
-    Unicast, Workload,
+    Protocol, ProtocolKind, ProxyChoice, Quirks, Replicast, Run, Scenario, SequenceChoice,
+    TargetChoice, Unicast, Workload,
 };
 pub use slotcast_engine::Little;
 pub use slotcast_protocol::{RequestId, Window};
@@ -51,7 +56,7 @@ pub fn run_observed(
 ) -> Result<RunReport, ScenarioError> {
     check(scenario)?;
     Ok(match scenario.protocol.kind {
-        ProtocolKind::ReplicastM | ProtocolKind::ReplicastH => {
+        ProtocolKind::ReplicastM | ProtocolKind::ReplicastH | ProtocolKind::ReplicastProxy => {
             let groups = check::groups(scenario)?;
             drive::drive(replicast::new_model(scenario, groups, seed), scenario, seed, observer)
         }

@@ -1,13 +1,13 @@
 //! Collects what a run finds, and turns it into a [`RunReport`].
 
-use slotcast_engine::{FifoStation, Little, Queueing, Resource};
+use slotcast_engine::{FifoStation, Gauge, Little, Queueing, Resource};
 use slotcast_units::{Size, Span, Time};
 
 use crate::latencies::{Latencies, PooledLatencies, SortedLatencies};
 use crate::report::{Completion, Counts, DiskWait, Operation, RunReport};
 use crate::scenario::Scenario;
 
-/// One target's disk and port.
+/// One target's port, and its first disk.
 #[derive(Debug)]
 pub(crate) struct Device {
     pub(crate) disk: FifoStation,
@@ -47,9 +47,13 @@ impl Occupancy {
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) devices: Vec<Device>,
+    /// The other disks of targets that have several, target by target.
+    further_disks: Vec<FifoStation>,
     initiators: Vec<Occupancy>,
     pub(crate) completions: Vec<Completion>,
     pub(crate) counts: Counts,
+    /// Requests that ended, well or not.
+    ended: Gauge,
     /// Time in ns that requests took that did not end well.
     given_up: u128,
     measured_from: Time,
@@ -59,12 +63,37 @@ impl Recorder {
     pub(crate) fn new(initiators: u32, targets: u32) -> Recorder {
         Recorder {
             devices: (0..targets).map(|_| Device::new()).collect(),
+            further_disks: Vec::new(),
             initiators: vec![Occupancy::default(); initiators as usize],
             completions: Vec::new(),
             counts: Counts::default(),
+            ended: Gauge::new(),
             given_up: 0,
             measured_from: Time::ZERO,
         }
+    }
+
+    /// The same with `disks` disks behind every port, not one.
+    pub(crate) fn with_disks(mut self, disks: u32) -> Recorder {
+        let further = self.devices.len() * (disks as usize - 1);
+        self.further_disks = (0..further).map(|_| FifoStation::new()).collect();
+        self
+    }
+
+    /// The disk that `target` counts as `number`.
+    pub(crate) fn disk(&mut self, target: u32, number: u16) -> &mut FifoStation {
+        let target = target as usize;
+        match usize::from(number).checked_sub(1) {
+            None => &mut self.devices[target].disk,
+            Some(further) => {
+                let each = self.further_disks.len() / self.devices.len();
+                &mut self.further_disks[target * each + further]
+            }
+        }
+    }
+
+    fn disks(&self) -> impl Iterator<Item = &FifoStation> + Clone {
+        self.devices.iter().map(|device| &device.disk).chain(&self.further_disks)
     }
 
     pub(crate) fn complete(&mut self, started: Time, finished: Time, operation: Operation) {
@@ -73,11 +102,13 @@ impl Recorder {
             Operation::Get => self.counts.gets += 1,
         }
         self.completions.push(Completion { started, finished, operation });
+        self.ended.add(finished, 1);
     }
 
     /// A request that was asked for at `started` did not end well.
     pub(crate) fn give_up(&mut self, started: Time, now: Time) {
         self.given_up += u128::from((now - started).as_ns());
+        self.ended.add(now, 1);
     }
 
     /// `size` arrived at the port of `target`, having begun to arrive at `began`.
@@ -103,22 +134,24 @@ impl Recorder {
     /// The warm-up ends: what was measured until now is forgotten.
     pub(crate) fn start_measuring(&mut self, now: Time) {
         self.measured_from = now;
+        self.ended.reset(now);
         self.given_up = 0;
         for device in &mut self.devices {
             device.disk.reset(now);
             device.received = Size::ZERO;
             device.sent = Size::ZERO;
         }
+        self.further_disks.iter_mut().for_each(|disk| disk.reset(now));
     }
 
-    /// The report of a run that was measured until `now`. `under_way` is what the load knows of its
-    /// requests in that time.
+    /// The report of a run that was measured until `now`. `asked` is what the load knows of its requests
+    /// in that time.
     pub(crate) fn report(
         self,
         scenario: &Scenario,
         seed: u64,
         now: Time,
-        under_way: UnderWay,
+        asked: Asked,
     ) -> RunReport {
         let measured = now - self.measured_from;
         let seconds = measured.as_secs_f64();
@@ -131,15 +164,15 @@ impl Recorder {
         };
         let latencies = Latencies { puts: of(Operation::Put), gets: of(Operation::Get) };
 
-        let usage: Vec<_> = self.devices.iter().map(|d| d.disk.usage(now)).collect();
-        let targets = usage.len() as f64;
+        let usage: Vec<_> = self.disks().map(|disk| disk.usage(now)).collect();
+        let disks = usage.len() as f64;
         let disk_utilization = if scenario.quirks.early_statistics {
-            let service = scenario.disk.rate.time_for(scenario.workload.chunk_size).as_secs_f64();
+            let service = scenario.disk.service(scenario.workload.chunk_size).as_secs_f64();
             let percent =
                 |offered: u64| (offered as f64 * service / seconds * 100.0).trunc().min(100.0);
-            usage.iter().map(|u| percent(u.offered) / 100.0).sum::<f64>() / targets
+            usage.iter().map(|u| percent(u.offered) / 100.0).sum::<f64>() / disks
         } else {
-            usage.iter().map(|u| u.utilization).sum::<f64>() / targets
+            usage.iter().map(|u| u.utilization).sum::<f64>() / disks
         };
         let capacity = scenario.network.usable_rate().as_bps() as f64 * seconds;
         let bits = |of: fn(&Device) -> Size| -> f64 {
@@ -162,14 +195,13 @@ impl Recorder {
             put_latency: PooledLatencies::of([&latencies.puts]).summary(),
             get_latency: PooledLatencies::of([&latencies.gets]).summary(),
             disk_utilization,
-            disk_queue_length: usage.iter().map(|u| u.mean_in_system).sum::<f64>() / targets,
-            link_utilization: busier_way / (capacity * targets),
-            disk_wait: disk_wait(self.devices.iter().map(|d| d.disk.queueing(now))),
-            requests: self.requests(now, under_way),
+            disk_queue_length: usage.iter().map(|u| u.mean_in_system).sum::<f64>() / disks,
+            link_utilization: busier_way / (capacity * self.devices.len() as f64),
+            disk_wait: disk_wait(self.disks().map(|disk| disk.queueing(now))),
+            requests: self.requests(now, asked),
             chunks_at_disks: self
-                .devices
-                .iter()
-                .map(|device| device.disk.little(now))
+                .disks()
+                .map(|disk| disk.little(now))
                 .reduce(Little::beside)
                 .unwrap_or_default(),
             counts: self.counts,
@@ -179,29 +211,28 @@ impl Recorder {
         }
     }
 
-    /// Little's law over the requests. Their number comes from the load, their sojourns from the
-    /// completions, and the edges from the requests that the model has in its hands: a request that
-    /// is lost, or told with a wrong time, does not add up.
-    fn requests(&self, now: Time, under_way: UnderWay) -> Little {
+    /// Little's law over the requests. Their number is how many were asked for less how many ended, their
+    /// sojourns come from the completions, and the edges from the requests that the model has in its
+    /// hands: a request that is lost, or told with a wrong time, does not add up.
+    fn requests(&self, now: Time, asked: Asked) -> Little {
         let done = || self.completions.iter().filter(|c| c.finished > self.measured_from);
         let signed = |ns: u128| i128::try_from(ns).expect("fewer than 2^127 ns");
         Little {
             elapsed: now - self.measured_from,
             members: done().count() as u64,
             sojourns: done().map(|c| u128::from(c.latency().as_ns())).sum(),
-            integral: u128::try_from(under_way.integral).unwrap_or(0),
-            edges: signed(self.given_up) - signed(under_way.age_at_start)
-                + signed(under_way.age_at_end),
+            integral: u128::try_from(asked.integral - self.ended.integral(now)).unwrap_or(0),
+            edges: signed(self.given_up) - signed(asked.age_at_start) + signed(asked.age_at_end),
         }
     }
 }
 
-/// What the load knows of the requests under way in the measured time.
+/// What the load knows of the requests that were asked for.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct UnderWay {
-    /// Integral over time of their number, in ns.
+pub(crate) struct Asked {
+    /// Integral over the measured time of how many there had been, in ns.
     pub(crate) integral: i128,
-    /// How long those that were there at the start and at the end had been there, in ns together.
+    /// How long those under way at its start and at its end had been under way, in ns together.
     pub(crate) age_at_start: u128,
     pub(crate) age_at_end: u128,
 }
@@ -231,23 +262,22 @@ pub fn measured_until(scenario: &Scenario) -> Time {
 mod tests {
     use super::*;
 
-    /// Requests of 30 ns and 40 ns from 10 and 20 ns on, and one that comes at 45 ns and stays.
-    const UNDER_WAY: UnderWay =
-        UnderWay { integral: 30 + 40 + 55, age_at_start: 0, age_at_end: 55 };
+    /// Requests that come at 10, 20 and 45 ns; the last one is there at the end.
+    const ASKED: Asked = Asked { integral: 90 + 80 + 55, age_at_start: 0, age_at_end: 55 };
 
     fn told(finished: &[(u64, u64)]) -> i128 {
         let mut recorder = Recorder::new(1, 1);
         for (from, to) in finished {
             recorder.complete(Time::from_ns(*from), Time::from_ns(*to), Operation::Put);
         }
-        recorder.requests(Time::from_ns(100), UNDER_WAY).unaccounted()
+        recorder.requests(Time::from_ns(100), ASKED).unaccounted()
     }
 
     #[test]
     fn a_request_that_is_lost_or_told_wrong_does_not_add_up() {
         assert_eq!(told(&[(10, 40), (20, 60)]), 0);
-        assert_eq!(told(&[(10, 40)]), 40, "lost");
-        assert_eq!(told(&[(10, 40), (20, 60), (20, 60)]), -40, "told twice");
+        assert_eq!(told(&[(10, 40)]), 80, "lost");
+        assert_eq!(told(&[(10, 40), (20, 60), (20, 60)]), -80, "told twice");
         assert_eq!(told(&[(10, 40), (25, 60)]), 5, "asked for earlier than told");
     }
 
@@ -258,8 +288,9 @@ mod tests {
         recorder.start_measuring(Time::from_ns(20));
         recorder.complete(Time::from_ns(10), Time::from_ns(40), Operation::Put);
         recorder.give_up(Time::from_ns(30), Time::from_ns(60));
-        let under_way = UnderWay { integral: 20 + 30, age_at_start: 10, age_at_end: 0 };
-        let requests = recorder.requests(Time::from_ns(100), under_way);
+        // Two had come by 20 ns, of which one had ended, and a third came at 30 ns.
+        let asked = Asked { integral: 2 * 80 + 70, age_at_start: 10, age_at_end: 0 };
+        let requests = recorder.requests(Time::from_ns(100), asked);
         assert_eq!((requests.members, requests.sojourns, requests.unaccounted()), (1, 30, 0));
     }
 

@@ -1,6 +1,9 @@
 //! What is simulated: one plain value that says everything about a run except its seed.
 
+pub use slotcast_protocol::ProxyChoice;
 use slotcast_units::{Rate, Share, Size, Span};
+
+use crate::mix::Mix;
 
 /// One simulated cluster, its protocol and its load. With a seed it determines a run completely.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -9,7 +12,7 @@ pub struct Scenario {
     pub cluster: Cluster,
     /// Links and core.
     pub network: Network,
-    /// One disk per target.
+    /// The disks of a target.
     pub disk: Disk,
     /// Which protocol moves chunks.
     pub protocol: Protocol,
@@ -34,7 +37,7 @@ pub struct Scenario {
 pub struct Cluster {
     /// Number of initiators.
     pub initiators: u32,
-    /// Number of targets, one disk each.
+    /// Number of targets, each with a link of its own and [`Disk::per_target`] disks.
     pub targets: u32,
     /// Replicas of each chunk.
     pub replicas: u32,
@@ -81,18 +84,34 @@ impl Network {
     }
 }
 
-/// A disk that serves one request after another.
+/// Disks that serve one request after another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Disk {
     /// Sustained rate of reads and writes.
     pub rate: Rate,
-    /// Backlog from which a target asks initiators to wait.
+    /// Time that each request takes beyond that of its bytes: seek and rotation.
+    pub access_time: Span,
+    /// Backlog of a disk from which its target asks initiators to wait.
     pub queue_limit: Size,
+    /// Disks behind the link of one target (Replicast only). A chunk lies on one of them.
+    pub per_target: u32,
 }
 
 impl Default for Disk {
     fn default() -> Self {
-        Disk { rate: Rate::from_bytes_per_s(400 << 20), queue_limit: Size::from_kib(256) }
+        Disk {
+            rate: Rate::from_bytes_per_s(400 << 20),
+            access_time: Span::ZERO,
+            queue_limit: Size::from_kib(256),
+            per_target: 1,
+        }
+    }
+}
+
+impl Disk {
+    /// Time of one request of `size` on a healthy disk.
+    pub fn service(&self, size: Size) -> Span {
+        self.rate.time_for(size) + self.access_time
     }
 }
 
@@ -110,6 +129,9 @@ pub enum ProtocolKind {
     UchAimd,
     /// UCH-DCTCP: unicast over TCP connections with DCTCP.
     UchDctcp,
+    /// Replicast with a proxy: one member of each group grants windows for all, and one multicast
+    /// transfer follows.
+    ReplicastProxy,
 }
 
 /// The choice of a protocol.
@@ -184,6 +206,10 @@ pub struct Replicast {
     pub ack_timeout: Span,
     /// Rounds of asking before a put or get is given up.
     pub max_rounds: u32,
+    /// Replicast with a proxy: control messages' worth of time that each request takes of it.
+    pub proxy_messages: u32,
+    /// Replicast with a proxy: how it chooses members.
+    pub proxy_choice: ProxyChoice,
 }
 
 impl Default for Replicast {
@@ -202,6 +228,8 @@ impl Default for Replicast {
             answer_timeout: Span::ZERO,
             ack_timeout: Span::ZERO,
             max_rounds: 32,
+            proxy_messages: 4,
+            proxy_choice: ProxyChoice::default(),
         }
     }
 }
@@ -351,19 +379,22 @@ pub enum Load {
 pub struct Workload {
     /// Closed or open loop.
     pub load: Load,
-    /// Requests in flight per initiator.
+    /// Requests in flight per initiator; with a mix of objects, chunks.
     pub window: u32,
     /// Open loop: mean arrivals per second over all initiators together.
     pub arrivals_per_s: u64,
-    /// Size of every chunk.
+    /// Size of every chunk; of the largest ones, with a [`mix`](Workload::mix).
     pub chunk_size: Size,
+    /// Sizes of the objects that are put and got (Replicast only). An object is cut into chunks of
+    /// `chunk_size`, and its request ends with the last of them. Empty: every object is one chunk.
+    pub mix: Mix,
     /// Part of the requests that are gets of chunks stored before.
     pub get_share: Share,
     /// Closed loop: initiators start at times spread at random over this span, not all at once.
     pub start_spread: Span,
     /// Closed loop: each initiator starts this much later than the one before it.
     pub start_interval: Span,
-    /// Chunks that are on the targets when the run starts, for gets to find.
+    /// Chunks, or objects of the mix, that are on the targets when the run starts, for gets to find.
     pub preloaded_chunks: u32,
 }
 
@@ -374,6 +405,7 @@ impl Default for Workload {
             window: 1,
             arrivals_per_s: 10_000,
             chunk_size: Size::from_kib(128),
+            mix: Mix::default(),
             get_share: Share::ZERO,
             start_spread: Span::ZERO,
             start_interval: Span::ZERO,
@@ -399,7 +431,7 @@ pub struct Faults {
     pub down_at: Span,
     /// When they are back, empty of reservations but with their data; zero for never.
     pub up_at: Span,
-    /// Number of targets whose disk runs at `slow_factor` of its rate.
+    /// Number of targets whose disks run at `slow_factor` of its rate.
     pub slow_disks: u32,
     /// Rate of a slow disk over the rate of a healthy one.
     pub slow_factor: Share,

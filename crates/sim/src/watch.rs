@@ -1,4 +1,7 @@
-//! Turns what a host does into observations. Does nothing unless somebody wants them.
+//! Turns what a host does into observations, for an onlooker who wants them.
+//!
+//! A host has a [`Watch`] only if there is one. All that is done then is cold code, so that a run that
+//! nobody looks at pays for a branch and no more.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +16,6 @@ use crate::report::Operation;
 /// What has been observed and not yet told, and what is under way.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
-    pub(crate) wanted: bool,
     told: Vec<Observation>,
     requests: BTreeMap<RequestId, OpenRequest>,
     /// Payload on its way, by the slot that its host keeps it in.
@@ -63,13 +65,13 @@ impl Watch {
         self.told.drain(..)
     }
 
-    pub(crate) fn tell(&mut self, observation: impl FnOnce() -> Observation) {
-        if self.wanted {
-            self.told.push(observation());
-        }
+    #[cold]
+    pub(crate) fn tell(&mut self, observation: Observation) {
+        self.told.push(observation);
     }
 
     /// A message of Replicast, and when its copies arrive; `arrival` is the usual time.
+    #[cold]
     pub(crate) fn message(
         &mut self,
         message: &Message,
@@ -78,9 +80,6 @@ impl Watch {
         arrival: Time,
         copies: Copies,
     ) {
-        if !self.wanted {
-            return;
-        }
         let (request, kind) = (message.request(), message.name());
         let copy = |received| Observation::Message { request, kind, from, to, sent, received };
         if copies.is_empty() {
@@ -89,6 +88,7 @@ impl Watch {
         self.told.extend(copies.delays().map(|delay| copy(Some(arrival + delay))));
     }
 
+    #[cold]
     pub(crate) fn request_started(
         &mut self,
         at: Time,
@@ -96,12 +96,11 @@ impl Watch {
         operation: Operation,
         asked: Time,
     ) {
-        if self.wanted {
-            self.requests.insert(request, OpenRequest { operation, asked, started: at });
-            self.told.push(Observation::RequestStarted { at, request, operation, asked });
-        }
+        self.requests.insert(request, OpenRequest { operation, asked, started: at });
+        self.told.push(Observation::RequestStarted { at, request, operation, asked });
     }
 
+    #[cold]
     pub(crate) fn request_ended(&mut self, at: Time, request: RequestId, outcome: Outcome) {
         if let Some(OpenRequest { operation, asked, started }) = self.requests.remove(&request) {
             let ended =
@@ -111,29 +110,22 @@ impl Watch {
     }
 
     /// Payload for `to` is in `slot` from now on, until it has arrived everywhere.
-    pub(crate) fn payload(
-        &mut self,
-        slot: u32,
-        request: RequestId,
-        from: Place,
-        to: impl FnOnce() -> Vec<Place>,
-    ) {
-        if self.wanted {
-            let to = to();
-            let payload = OpenPayload {
-                request,
-                from,
-                missing: to.clone(),
-                to,
-                sent: Course::default(),
-                is_sent_told: false,
-                arrives: None,
-            };
-            self.payload.insert(slot, payload);
-        }
+    #[cold]
+    pub(crate) fn payload(&mut self, slot: u32, request: RequestId, from: Place, to: Vec<Place>) {
+        let payload = OpenPayload {
+            request,
+            from,
+            missing: to.clone(),
+            to,
+            sent: Course::default(),
+            is_sent_told: false,
+            arrives: None,
+        };
+        self.payload.insert(slot, payload);
     }
 
     /// A part of the payload in `slot` leaves its sender.
+    #[cold]
     pub(crate) fn leaves(&mut self, slot: u32, begin: Time, end: Time, size: Size) {
         if let Some(payload) = self.payload.get_mut(&slot) {
             payload.sent.push(begin, end, size);
@@ -142,6 +134,7 @@ impl Watch {
 
     /// A part of the payload in `slot` passes its receiver's port, which is not a trip after it has
     /// left: it has waited in the network.
+    #[cold]
     pub(crate) fn arrives(&mut self, slot: u32, begin: Time, end: Time, size: Size) {
         if let Some(payload) = self.payload.get_mut(&slot) {
             payload.arrives.get_or_insert_default().push(begin, end, size);
@@ -150,6 +143,7 @@ impl Watch {
 
     /// The last bit of the payload in `slot` is at `to`, which takes it unless it is down. Gives the
     /// times at which it left its sender.
+    #[cold]
     pub(crate) fn arrived(
         &mut self,
         slot: u32,

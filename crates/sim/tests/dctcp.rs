@@ -112,7 +112,7 @@ fn two_flows_share_the_link_fairly() {
     }
 }
 
-/// "Analysis of DCTCP" and SIGCOMM 2010, 3.3: the queue swings below K + N frames.
+/// The queue swings below K frames and one for each flow (SIGCOMM 2010, 3.3).
 #[test]
 fn the_queue_stays_near_the_threshold_and_nothing_is_lost() {
     for flows in [2, 5, 20] {

@@ -7,16 +7,17 @@ use slotcast_sim::{
 };
 use slotcast_units::{Share, Span};
 
-const KINDS: [ProtocolKind; 4] = [
+const KINDS: [ProtocolKind; 5] = [
     ProtocolKind::ReplicastM,
     ProtocolKind::ReplicastH,
     ProtocolKind::UchCcp,
     ProtocolKind::UchAimd,
+    ProtocolKind::UchDctcp,
 ];
 
 fn scenario(kind: ProtocolKind) -> Scenario {
     let fidelity = match kind {
-        ProtocolKind::UchAimd => Fidelity::Frame,
+        ProtocolKind::UchAimd | ProtocolKind::UchDctcp => Fidelity::Frame,
         _ => Fidelity::Flow,
     };
     Scenario {

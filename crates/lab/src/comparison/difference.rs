@@ -140,8 +140,8 @@ mod tests {
         assert!(apart.difference.ci95.unwrap() > 10.0 && apart.p.unwrap() > 0.9, "{apart:?}");
     }
 
-    /// The example of B. L. Welch, Biometrika 34 (1947), as in many tables: equal means and variances
-    /// give the degrees of freedom of the pooled test.
+    /// Sides of one size and one variance have the degrees of freedom of the pooled test, and a side
+    /// without variance adds none.
     #[test]
     fn welch_with_equal_variances_has_the_pooled_degrees_of_freedom() {
         let (a, b) = (side(1, &[1.0, 2.0, 3.0]), side(7, &[2.0, 3.0, 4.0]));

@@ -6,8 +6,10 @@ use slotcast_sim::{ProtocolKind, RunReport, Scenario};
 use super::per_seed;
 use crate::evaluation::{Claim, Figures, Findings, Measured, Mode, Row};
 
-/// The metrics that are compared, their unit, and whether more is better.
-const METRICS: [(&str, &str, fn(&RunReport) -> f64); 3] = [
+type Metric = fn(&RunReport) -> f64;
+
+/// The metrics that are compared, and their units.
+const METRICS: [(&str, &str, Metric); 3] = [
     ("mean_latency", "us", |r| r.latency.mean),
     ("p99_latency", "us", |r| r.latency.p99),
     ("chunks_per_s", "1/s", |r| r.chunks_per_s),
@@ -24,6 +26,7 @@ fn name(kind: ProtocolKind) -> &'static str {
         ProtocolKind::ReplicastM => "replicast-m",
         ProtocolKind::ReplicastH => "replicast-h",
         ProtocolKind::UchAimd => "uch-aimd",
+        ProtocolKind::ReplicastProxy => "replicast-proxy",
     }
 }
 
@@ -110,6 +113,43 @@ fn with_interval(row: &Row) -> String {
     format!("{:+.1} % ± {:.1}", row.measured, row.ci95.unwrap_or(f64::NAN))
 }
 
+/// The cells in which a protocol is better, worse, or neither as far as the intervals tell.
+#[derive(Default)]
+struct Verdicts<'a> {
+    better: Vec<&'a Row>,
+    worse: Vec<&'a Row>,
+    undecided: Vec<&'a Row>,
+}
+
+impl<'a> Verdicts<'a> {
+    fn of(rows: &[&'a Row], more_is_better: bool) -> Verdicts<'a> {
+        let mut verdicts = Verdicts::default();
+        for row in rows {
+            let list = match (is_below(row), is_above(row)) {
+                (false, false) => &mut verdicts.undecided,
+                (_, above) if above == more_is_better => &mut verdicts.better,
+                _ => &mut verdicts.worse,
+            };
+            list.push(row);
+        }
+        verdicts
+    }
+
+    fn listed(&self) -> String {
+        let lists =
+            [("better", &self.better), ("worse", &self.worse), ("undecided", &self.undecided)];
+        let of_list = |(name, rows): (&str, &Vec<&Row>)| {
+            let cells = rows.iter().map(|row| {
+                let cell: Vec<_> = row.id.split('/').skip(1).take(2).collect();
+                format!("{} {}", cell.join("/"), with_interval(row))
+            });
+            format!("{name}: {}", cells.collect::<Vec<_>>().join(", "))
+        };
+        let any = lists.into_iter().filter(|(_, rows)| !rows.is_empty());
+        any.map(of_list).collect::<Vec<_>>().join("; ")
+    }
+}
+
 pub(super) fn claims(findings: &Findings) -> Vec<Claim> {
     let mut claims = Vec::new();
     let ending = |end: String| {
@@ -117,30 +157,19 @@ pub(super) fn claims(findings: &Findings) -> Vec<Claim> {
         rows.collect::<Vec<&Row>>()
     };
     for (other, title) in OTHERS {
-        for (metric, better, is_better) in [
-            ("mean_latency", "a lower mean latency", is_below as fn(&Row) -> bool),
-            ("p99_latency", "a lower p99", is_below),
-            ("chunks_per_s", "a higher throughput", is_above),
+        for (metric, better, more_is_better) in [
+            ("mean_latency", "a lower mean latency", false),
+            ("p99_latency", "a lower p99", false),
+            ("chunks_per_s", "a higher throughput", true),
         ] {
             let rows = ending(format!("/{other}/{metric}/against_dctcp"));
-            let cells: Vec<_> = rows
-                .iter()
-                .map(|row| {
-                    let cell: Vec<_> = row.id.split('/').skip(1).take(2).collect();
-                    format!("{}: {}", cell.join("/"), with_interval(row))
-                })
-                .collect();
-            let better_in = rows.iter().filter(|row| is_better(row)).count();
+            let verdicts = Verdicts::of(&rows, more_is_better);
             claims.push(Claim {
                 id: format!("{other}/{metric}"),
-                text: format!(
-                    "{title} has {better} than UCH-DCTCP in every cell (the interval excludes zero in \
-                     {better_in} of {})",
-                    rows.len()
-                ),
-                holds: !rows.is_empty() && better_in == rows.len(),
+                text: format!("{title} has {better} than UCH-DCTCP in every cell"),
+                holds: !rows.is_empty() && verdicts.better.len() == rows.len(),
                 certain: false,
-                measured: cells.join(", "),
+                measured: verdicts.listed(),
             });
         }
     }
@@ -184,6 +213,21 @@ mod tests {
         assert!(!holds(of(&[-20.0, -10.0]), "replicast-m/mean_latency"), "the interval holds zero");
         assert!(!holds(of(&[20.0, 20.1]), "replicast-m/mean_latency"));
         assert!(!holds(Vec::new(), "replicast-m/mean_latency"), "nothing was measured");
+    }
+
+    #[test]
+    fn cells_are_better_worse_or_undecided() {
+        let rows = [
+            row("dctcp/16KiB/400MBps/uch-ccp/mean_latency/against_dctcp", &[5.0, 5.1]),
+            row("dctcp/1MiB/400MBps/uch-ccp/mean_latency/against_dctcp", &[-5.0, 5.1]),
+            row("dctcp/1MiB/1000MBps/uch-ccp/mean_latency/against_dctcp", &[-5.0, -5.0]),
+        ];
+        let rows: Vec<&Row> = rows.iter().collect();
+        let listed = Verdicts::of(&rows, false).listed();
+        let expected = "better: 1MiB/1000MBps -5.0 % ± 0.0; worse: 16KiB/400MBps +5.0 % ± 0.6; \
+                        undecided: 1MiB/400MBps +0.0 % ± 64.2";
+        assert_eq!(listed, expected);
+        assert!(Verdicts::of(&rows, true).listed().starts_with("better: 16KiB/400MBps"));
     }
 
     #[test]

@@ -1,4 +1,7 @@
 //! The time until a second flow has its share of a link.
+//!
+//! The published range is known from the text that quotes it alone; what it takes for a share, and for d, is
+//! not said there. Both are chosen here, and `docs/dctcp.md` says what other choices would give.
 
 use slotcast_sim::{PortSample, RunReport, Scenario};
 use slotcast_units::{Share, Size, Time};
@@ -92,7 +95,11 @@ pub(super) fn evaluate(measured: &[Measured]) -> Findings {
         let times = per_seed(point, |report| convergence(scenario, report).unwrap_or(f64::NAN));
         let note = "time: until both flows are within a tenth of half the link; published as 229 to 770 d. \
                     None if a run of thousands of d was too short";
-        rows.push(Row::new(id("time"), None, &times, "d", mode).with_note(note));
+        let mut row = Row::new(id("time"), None, &times, "d", mode).with_note(note);
+        if row.measured.is_nan() {
+            (row.ci95, row.spread) = (None, None);
+        }
+        rows.push(row);
         if is_as_analysed(scenario) {
             rows.push(
                 Row::new(id("analysis"), None, &[expected(scenario)], "d", mode)
@@ -143,15 +150,17 @@ fn times<'a>(findings: &'a Findings, premises: &str, from: f64) -> Vec<(f64, &'a
 
 pub(super) fn claims(findings: &Findings) -> Vec<Claim> {
     let mut claims = Vec::new();
-    for premises in ["as-analysed", "as-deployed"] {
-        let rows = times(findings, premises, 20.0);
+    // At 20 us the flows of today, which begin with an alpha of one, are at the edge of the range.
+    for (premises, from) in [("as-analysed", 20.0), ("as-deployed", 50.0)] {
+        let rows = times(findings, premises, from);
         let part = |(delay, row): &(f64, &Row)| {
             format!("d {delay} us: {:.0} d ± {:.0}", row.measured, row.ci95.unwrap_or(f64::NAN))
         };
         claims.push(Claim {
             id: format!("convergence/{premises}"),
             text: format!(
-                "K of 65 frames, d of 20 us and more, {}: a second flow has its share after 229 to 770 d",
+                "K of 65 frames, d of {from} us and more, {}: a second flow has its share after 229 to \
+                 770 d",
                 premises.replace('-', " ")
             ),
             holds: !rows.is_empty() && rows.iter().all(|(_, row)| PUBLISHED.contains(&row.measured)),

@@ -12,8 +12,8 @@ use slotcast_units::Time;
 
 use super::tracks::Track;
 
-/// Arguments of an event, shown when it is clicked at.
-pub(super) type Args<'a> = &'a [(&'static str, Value)];
+/// An argument of an event, shown when it is clicked at.
+pub(super) type Arg = (&'static str, Value);
 
 /// A list of events on its way to a file.
 pub(super) struct Events<'a> {
@@ -45,7 +45,7 @@ struct Event<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     s: Option<&'static str>,
     #[serde(skip_serializing_if = "no_args", serialize_with = "args_as_map")]
-    args: Args<'a>,
+    args: &'a [Arg],
 }
 
 impl<'a> Event<'a> {
@@ -66,11 +66,11 @@ impl<'a> Event<'a> {
     }
 }
 
-fn no_args(args: Args<'_>) -> bool {
+fn no_args(args: &[Arg]) -> bool {
     args.is_empty()
 }
 
-fn args_as_map<S: Serializer>(args: Args<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+fn args_as_map<S: Serializer>(args: &[Arg], serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(args.len()))?;
     for (key, value) in args {
         map.serialize_entry(key, value)?;
@@ -118,7 +118,7 @@ impl<'a> Events<'a> {
         name: &str,
         cat: &'static str,
         (begin, end): (Time, Time),
-        args: Args<'_>,
+        args: &[Arg],
     ) {
         self.write(&Event {
             cat: Some(cat),
@@ -137,7 +137,7 @@ impl<'a> Events<'a> {
     }
 
     /// The value of a counter of a process from `at` on.
-    pub(super) fn counter(&mut self, pid: u32, name: &str, at: Time, args: Args<'_>) {
+    pub(super) fn counter(&mut self, pid: u32, name: &str, at: Time, args: &[Arg]) {
         self.write(&Event { ts: Some(micros(at)), args, ..Event::new("C", name, pid) });
     }
 

@@ -1,7 +1,8 @@
 //! The table itself. One line of doc, the unit with its range, and where the default comes from.
 
 use slotcast_sim::{
-    Backpressure, Fidelity, Grant, IdleExtension, Load, ProtocolKind, SequenceChoice, TargetChoice,
+    Backpressure, Fidelity, Grant, IdleExtension, Load, ProtocolKind, ProxyChoice, SequenceChoice,
+    TargetChoice,
 };
 use slotcast_units::{Rate, Share, Size, Span};
 
@@ -23,7 +24,7 @@ pub fn section_doc(section: &str) -> Option<&'static str> {
 const SECTIONS: &[(&str, &str)] = &[
     ("cluster", "initiators, targets and how replicas spread over them"),
     ("network", "edge ports around a non-blocking core"),
-    ("disk", "one disk per target"),
+    ("disk", "the disks of a target"),
     ("protocol", "which protocol moves chunks"),
     ("replicast", "parameters of the Replicast protocols"),
     ("unicast", "parameters of the unicast peers"),
@@ -100,7 +101,12 @@ pub fn all() -> &'static [Setting] {
 
 static ALL: &[Setting] = &[
     setting!(cluster.initiators, count(1, 1_000_000), PAPER, "Number of initiators."),
-    setting!(cluster.targets, count(1, 1_000_000), PAPER, "Number of targets, one disk each."),
+    setting!(
+        cluster.targets,
+        count(1, 1_000_000),
+        PAPER,
+        "Number of targets, each with a link of its own and disk.per_target disks."
+    ),
     setting!(cluster.replicas, count(1, 8), PAPER, "Replicas of each chunk."),
     setting!(
         cluster.targets_per_domain,
@@ -135,10 +141,22 @@ static ALL: &[Setting] = &[
         "Sustained rate of a disk, reading or writing."
     ),
     setting!(
+        disk.access_time,
+        span(NO_TIME, SECOND),
+        OURS,
+        "Time that each request takes beyond that of its bytes: seek and rotation."
+    ),
+    setting!(
         disk.queue_limit,
         size(Size::ZERO, Size::from_mib(1 << 20)),
         SURGE,
         "Backlog on a disk from which its target asks initiators to wait."
+    ),
+    setting!(
+        disk.per_target,
+        count(1, 1_000),
+        PAPER,
+        "Disks behind the link of one target (Replicast only); a chunk lies on one of them."
     ),
     setting!(protocol.kind, choice::<ProtocolKind>(), OURS, "Which protocol moves chunks."),
     setting!(
@@ -219,6 +237,19 @@ static ALL: &[Setting] = &[
         count(1, 255),
         OURS,
         "Rounds of asking before a put or get is given up."
+    ),
+    setting!(
+        replicast.proxy_messages,
+        count(0, 1000),
+        "SURGE, model ma",
+        "Replicast with a proxy: control messages' worth of time that each request takes of it; 0 is \
+         no limit."
+    ),
+    setting!(
+        replicast.proxy_choice,
+        choice::<ProxyChoice>(),
+        "SURGE, model ma",
+        "Replicast with a proxy: how it chooses members."
     ),
     setting!(
         unicast.control_size,
@@ -370,7 +401,12 @@ static ALL: &[Setting] = &[
         PAPER,
         "Closed loop (as fast as the cluster takes it) or open loop (at a given rate)."
     ),
-    setting!(workload.window, count(1, 65_536), SURGE, "Requests in flight per initiator."),
+    setting!(
+        workload.window,
+        count(1, 65_536),
+        SURGE,
+        "Requests (with workload.mix, chunks) in flight per initiator."
+    ),
     setting!(
         workload.arrivals_per_s,
         count(1, 1_000_000_000),
@@ -381,7 +417,14 @@ static ALL: &[Setting] = &[
         workload.chunk_size,
         size(Size::from_bytes(1), Size::from_mib(64)),
         PAPER,
-        "Size of every chunk."
+        "Size of every chunk; of the largest ones, with workload.mix."
+    ),
+    setting!(
+        workload.mix,
+        Kind::Mix,
+        OURS,
+        "Sizes of the objects that are put and got, cut into chunks (Replicast only); none: every \
+         object is one chunk."
     ),
     setting!(
         workload.get_share,
@@ -405,7 +448,7 @@ static ALL: &[Setting] = &[
         workload.preloaded_chunks,
         count(0, 100_000_000),
         OURS,
-        "Chunks that are on the targets when the run starts, for gets to find."
+        "Chunks (or objects of workload.mix) that are on the targets when the run starts, for gets to find."
     ),
     setting!(faults.message_loss, ANY_PART, OURS, "Part of the control messages that are lost."),
     setting!(
@@ -443,7 +486,7 @@ static ALL: &[Setting] = &[
         faults.slow_disks,
         count(0, 1_000_000),
         OURS,
-        "Number of targets whose disk runs at `faults.slow_factor` of its rate."
+        "Number of targets whose disks run at `faults.slow_factor` of its rate."
     ),
     setting!(
         faults.slow_factor,

@@ -37,7 +37,7 @@ fn every_field_of_a_scenario_is_a_setting() {
         keys
     );
     fields!(Network { link_rate, overhead, trip, frame }, "network", keys);
-    fields!(Disk { rate, queue_limit }, "disk", keys);
+    fields!(Disk { rate, access_time, queue_limit, per_target }, "disk", keys);
     fields!(Protocol { kind }, "protocol", keys);
     fields!(
         Replicast {
@@ -53,7 +53,9 @@ fn every_field_of_a_scenario_is_a_setting() {
             double_booking,
             answer_timeout,
             ack_timeout,
-            max_rounds
+            max_rounds,
+            proxy_messages,
+            proxy_choice
         },
         "replicast",
         keys
@@ -99,6 +101,7 @@ fn every_field_of_a_scenario_is_a_setting() {
             window,
             arrivals_per_s,
             chunk_size,
+            mix,
             get_share,
             start_spread,
             start_interval,
@@ -142,6 +145,7 @@ fn another(kind: &Kind, not: Value) -> Value {
         Kind::Share(r) => vec![Value::Share(r.min), Value::Share(r.max)],
         Kind::Choice(words) => words.iter().map(|w| Value::Word(w.word)).collect(),
         Kind::Switch => vec![Value::Switch(false), Value::Switch(true)],
+        Kind::Mix => vec![Value::Mix("4KiB:30% 1MiB:70%".parse().expect("a right mix"))],
     };
     candidates.into_iter().find(|v| *v != not).expect("a kind with one value is no setting")
 }

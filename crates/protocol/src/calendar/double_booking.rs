@@ -14,17 +14,13 @@ use crate::ids::RequestId;
 use crate::window::Window;
 
 impl Calendar {
-    /// The first hole, or earlier than that, a tentative window for the second time.
-    pub(super) fn offer_double_booked(&mut self, now: Time, ask: &Ask) -> Window {
-        let (at, start) = self.first_hole(now, ask);
-        match self.window_to_share(now, ask) {
-            Some(window) if window.start < start => {
-                self.seconds.push(Reservation::tentative(now, ask, window));
-                self.double_bookings += 1;
-                window
-            }
-            _ => self.reserve(at, start, now, ask),
-        }
+    /// Offers a tentative window for the second time, if that is earlier than `hole`.
+    #[inline(never)]
+    pub(super) fn book_twice(&mut self, now: Time, ask: &Ask, hole: Time) -> Option<Window> {
+        let window = self.window_to_share(now, ask).filter(|window| window.start < hole)?;
+        self.seconds.push(Reservation::tentative(now, ask, window));
+        self.double_bookings += 1;
+        Some(window)
     }
 
     /// The earliest window that can be offered twice: tentative, somebody else's, not booked twice
@@ -63,14 +59,16 @@ impl Calendar {
         self.second_inside(window).map(|j| self.seconds.swap_remove(j))
     }
 
-    /// Second booking `j` is accepted before the first: it takes the place of the first, which is
-    /// given back.
+    /// The second booking of `request` is accepted before the first: it takes the place of the first,
+    /// which is given back.
+    #[inline(never)]
     pub(super) fn accept_second(
         &mut self,
-        j: usize,
+        request: RequestId,
         round: u8,
         window: Window,
     ) -> Result<Option<Reservation>, NoReservation> {
+        let j = self.second_of(request).ok_or(NoReservation)?;
         let second = self.seconds[j];
         if second.round != round || !second.window.contains(&window) || window.width() == Span::ZERO
         {
@@ -85,7 +83,14 @@ impl Calendar {
         Ok(Some(first))
     }
 
+    /// The second booking of `request` is cancelled, unless it is of a later round.
+    #[inline(never)]
+    pub(super) fn cancel_second(&mut self, request: RequestId, round: u8) {
+        self.seconds.retain(|second| second.request != request || second.round > round);
+    }
+
     /// Second bookings whose first is gone stand alone from now on.
+    #[inline(never)]
     pub(super) fn promote_seconds(&mut self) {
         let mut j = 0;
         while let Some(second) = self.seconds.get(j) {

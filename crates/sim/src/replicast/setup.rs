@@ -3,21 +3,23 @@
 use slotcast_engine::Streams;
 use slotcast_protocol::{
     Backpressure as DiskBackpressure, CalendarRules, Choosy, Delivery, DiskForecast, GetRules,
-    GroupMap, IdleExtension, Initiator, InitiatorConfig, InitiatorId, OfferRule, PutRules, Target,
-    TargetConfig, TargetId, Timing, WindowRule, selection::SequenceRule,
+    GroupMap, IdleExtension, Initiator, InitiatorConfig, InitiatorId, OfferRule, Proxy,
+    ProxyConfig, PutRules, Target, TargetConfig, TargetId, Timing, WindowRule,
+    selection::SequenceRule,
 };
 use slotcast_units::{Share, Size, Span, Time};
 
+use super::proxy::ProxyHost;
 use super::{InitiatorHost, Outage, ReplicastModel, Stores, TargetHost, Windows};
 use crate::clients::Clients;
 use crate::drive::Trace;
 use crate::faults::Faults;
+use crate::objects::Objects;
 use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::scenario::{
     Backpressure, IdleExtension as IdleChoice, ProtocolKind, Scenario, SequenceChoice,
 };
-use crate::watch::Watch;
 
 /// How far ahead windows are asked for and believed.
 const HORIZON: Span = Span::from_secs(10);
@@ -55,6 +57,7 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         ProtocolKind::ReplicastH => Delivery::Unicast,
         _ => Delivery::Multicast,
     };
+    let proxied = scenario.protocol.kind == ProtocolKind::ReplicastProxy;
     let published = WindowRule::published(delivery);
     let multiplier = match scenario.replicast.bid_multiplier {
         Share::ZERO => published.multiplier,
@@ -70,14 +73,17 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         Span::ZERO => {
             // As long as a target may let a full queue build up, on the slowest disk.
             let slowest = faults.slowest_disk(scenario.disk.rate);
-            let queue = slowest.time_for(scenario.disk.queue_limit);
-            (timing.transfer(chunk) + slowest.time_for(chunk)) * 16 + queue * 2 + answer_timeout
+            let access = scenario.disk.access_time;
+            let requests = (scenario.disk.queue_limit / chunk).max(2);
+            let queue = slowest.time_for(scenario.disk.queue_limit) + access * requests;
+            let service = slowest.time_for(chunk) + access;
+            (timing.transfer(chunk) + service) * 16 + queue * 2 + answer_timeout
         }
         set => set,
     };
 
     let calendar = CalendarRules {
-        offer: if quirks.queued_windows && delivery == Delivery::Multicast {
+        offer: if quirks.queued_windows && delivery == Delivery::Multicast && !proxied {
             OfferRule::Queue
         } else if scenario.replicast.double_booking {
             OfferRule::DoubleBooking
@@ -113,10 +119,30 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
     let target = |t: u32| {
         let (group, position) = groups.seat(TargetId(t));
         let disk_rate = faults.disk_rate(t, count, scenario.disk.rate);
-        let disk = DiskForecast::new(disk_rate, scenario.disk.queue_limit, backpressure);
+        let forecast = |rate| {
+            DiskForecast::new(rate, scenario.disk.queue_limit, backpressure)
+                .with_access_time(scenario.disk.access_time)
+                .with_disks(u16::try_from(scenario.disk.per_target).expect("checked before"))
+        };
+        let disk = forecast(disk_rate);
+        let proxy = proxied.then(|| {
+            let members = groups.members(group).iter();
+            let machine = Proxy::new(ProxyConfig {
+                group,
+                position,
+                domains: members.map(|&member| groups.domain(member)).collect(),
+                timing,
+                choice: scenario.replicast.proxy_choice,
+                service: timing.control * u64::from(scenario.replicast.proxy_messages),
+                calendar,
+                disk: forecast(scenario.disk.rate),
+                answer_timeout,
+            });
+            Box::new(ProxyHost::new(machine))
+        });
         let config =
             TargetConfig { group, position, timing, window_rule, idle_extension, calendar, disk };
-        TargetHost { machine: Target::new(config), disk_rate, up: true, incarnation: 0 }
+        TargetHost { machine: Target::new(config), proxy, disk_rate, up: true, incarnation: 0 }
     };
     let targets = (0..count).map(target).collect();
 
@@ -128,6 +154,7 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         abandon_without_window: quirks.abandon_without_window,
         choosy: scenario.replicast.choosy.then_some(Choosy { first_patience }),
         double_booking: scenario.replicast.double_booking,
+        proxied,
     };
     let initiator = |i: u32| {
         let config = InitiatorConfig {
@@ -155,9 +182,7 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         scenario.workload.get_share > Share::ZERO || scenario.faults != Default::default();
     let mut stores = Stores::new(count, asked_again);
     if scenario.workload.get_share > Share::ZERO {
-        let replicas = scenario.cluster.replicas as usize;
-        let preloaded = scenario.workload.preloaded_chunks;
-        stores.preload(preloaded, chunk, replicas, &groups, &streams);
+        stores.preload(scenario, &groups, &streams);
     }
     let spec = &scenario.faults;
     let down = (spec.targets_down > 0).then(|| Outage {
@@ -168,20 +193,24 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         timing,
         fidelity: scenario.run.fidelity,
         quirks,
+        access: scenario.disk.access_time,
         initiators,
         targets,
         messages: Pool::new(),
         transfers: Pool::new(),
         clients: Clients::new(scenario, &streams),
+        objects: Objects::new(scenario.cluster.initiators, chunk),
         stores,
         faults,
         down,
-        recorder: Recorder::new(scenario.cluster.initiators, count),
+        recorder: Recorder::new(scenario.cluster.initiators, count)
+            .with_disks(scenario.disk.per_target),
         trace: Trace::default(),
-        watch: Watch::default(),
+        watch: None,
         windows: Windows::default(),
         initiator_effects: Vec::new(),
         target_effects: Vec::new(),
+        proxy_effects: Vec::new(),
         groups,
     }
 }

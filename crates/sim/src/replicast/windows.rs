@@ -70,16 +70,15 @@ impl Held {
 
 impl ReplicastModel {
     /// Tells what has become of the windows of `target` since it was last looked at.
+    #[cold]
     pub(super) fn watch_windows(&mut self, now: Time, target: u32, cause: Cause) {
-        if !self.watch.wanted {
-            return;
-        }
+        let Some(watch) = &mut self.watch else { return };
         let Windows(targets) = &mut self.windows;
         targets.resize_with(self.targets.len(), Seen::default);
         let seen = &mut targets[target as usize];
         let machine = &self.targets[target as usize].machine;
         let mut look = |way, calendar: &Calendar, held: &mut Vec<Held>| {
-            compare(now, (target, way), calendar.reservations(), held, cause, &mut self.watch);
+            compare(now, (target, way), calendar.reservations(), held, cause, watch);
         };
         look(Way::In, machine.incoming(), &mut seen.incoming);
         look(Way::Out, machine.outgoing(), &mut seen.outgoing);
@@ -87,11 +86,12 @@ impl ReplicastModel {
 
     /// The run ends, and with it all windows.
     pub(super) fn close_windows(&mut self, end: Time) {
+        let Some(watch) = &mut self.watch else { return };
         let Windows(targets) = std::mem::take(&mut self.windows);
         for (target, seen) in (0..).zip(targets) {
             for (way, held) in [(Way::In, seen.incoming), (Way::Out, seen.outgoing)] {
                 for window in held {
-                    self.watch.tell(|| window.closed(end, target, way, Fate::Open));
+                    watch.tell(window.closed(end, target, way, Fate::Open));
                 }
             }
         }
@@ -109,7 +109,7 @@ fn compare(
     watch: &mut Watch,
 ) {
     let live = || reservations.iter().filter(|r| r.state != State::Cancelled);
-    let mut close = |gone: Held| watch.tell(|| gone.closed(now, target, way, gone.fate(cause)));
+    let mut close = |gone: Held| watch.tell(gone.closed(now, target, way, gone.fate(cause)));
     let mut kept = 0;
     for reservation in live() {
         if let Some(gone) = held[kept..].iter().position(|held| held.is(reservation)) {
@@ -123,12 +123,12 @@ fn compare(
         let Reservation { request, round, window, bid_at, .. } = *reservation;
         if !held.get(i).is_some_and(|held| held.is(reservation)) {
             held.insert(i, Held { request, round, bid_at, bid: window, accepted: None });
-            watch.tell(|| Observation::WindowBid { at: now, target, way, request, window });
+            watch.tell(Observation::WindowBid { at: now, target, way, request, window });
         }
         let held = &mut held[i];
         if reservation.state == State::Accepted && held.accepted.is_none() {
             held.accepted = Some((now, window));
-            watch.tell(|| Observation::WindowAccepted { at: now, target, way, request, window });
+            watch.tell(Observation::WindowAccepted { at: now, target, way, request, window });
         }
     }
 }

@@ -28,7 +28,9 @@ impl UnicastModel {
         let pick = self.clients.client(initiator).below(holders);
         // A get uses `next` for the holder that it asks.
         self.requests.get_mut(slot).next = u8::try_from(pick).expect("at most eight holders");
-        self.watch_get_request(now, self.holder(slot), slot);
+        if self.watch.is_some() {
+            self.watch_get_request(now, self.holder(slot), slot);
+        }
         agenda.at(now + self.one_way(), Event::GetRequest { request: slot });
     }
 
@@ -59,7 +61,9 @@ impl UnicastModel {
 
     pub(super) fn fetched(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
         let Flow { target, initiator, operation, size, .. } = *self.flows.get(slot);
-        self.watch_arrival(slot);
+        if self.watch.is_some() {
+            self.watch_arrival(slot);
+        }
         self.flows.release(slot);
         self.recorder.devices[target as usize].sent += size;
         self.targets[target as usize].outgoing.retain(|&flow| flow != slot);
@@ -92,7 +96,9 @@ impl UnicastModel {
             let before = flow.progress();
             flow.set_rate(now, rate);
             if !self.rules.frame_by_frame {
-                self.watch_frames_since(before, slot);
+                if self.watch.is_some() {
+                    self.watch_frames_since(before, slot);
+                }
                 self.schedule_frame(slot, agenda);
             }
         }

@@ -25,12 +25,10 @@ mod tests;
 mod watched;
 
 use slotcast_engine::{Agenda, Model};
-use slotcast_protocol::{InitiatorId, RequestId};
 use slotcast_units::{Rate, Size, Span, Time};
 
 use crate::clients::{Clients, Job};
 use crate::drive::{ClusterModel, Trace};
-use crate::observation::{Observation, Outcome};
 use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::report::Operation;
@@ -108,6 +106,8 @@ struct Rules {
     trip: Span,
     frame: Size,
     queue_limit: u64,
+    /// Time of a disk for each request, beyond that of its bytes.
+    access: Span,
 }
 
 /// A cluster of unicast initiators and targets.
@@ -126,18 +126,12 @@ pub(crate) struct UnicastModel {
     keep_catalogue: bool,
     recorder: Recorder,
     trace: Trace,
-    watch: Watch,
+    watch: Option<Box<Watch>>,
 }
 
 impl UnicastModel {
     fn one_way(&self) -> Span {
         self.rules.control + self.rules.trip
-    }
-
-    /// The name of the request in `slot`.
-    fn name_of(&self, slot: u32) -> RequestId {
-        let Request { initiator, serial, .. } = *self.requests.get(slot);
-        RequestId { initiator: InitiatorId(initiator), serial }
     }
 
     /// Starts as many requests as the window of `initiator` allows.
@@ -159,7 +153,9 @@ impl UnicastModel {
             let request =
                 Request { initiator, serial, asked, operation, placement, next, acknowledged };
             let slot = self.requests.insert(request, 1);
-            self.watch.request_started(now, self.name_of(slot), operation, asked);
+            if self.watch.is_some() {
+                self.watch_started(now, slot);
+            }
             match operation {
                 Operation::Put => self.ask_next(now, slot, agenda),
                 Operation::Get => self.ask_holder(now, slot, agenda),
@@ -175,7 +171,9 @@ impl UnicastModel {
         request.next += 1;
         let flow = self.new_flow(slot, (initiator, target), Direction::Put);
         self.initiators[initiator as usize].egress.take(now, self.rules.control_bits);
-        self.watch_to_target("put-request", now, flow);
+        if self.watch.is_some() {
+            self.watch_to_target("put-request", now, flow);
+        }
         agenda.at(now + self.one_way(), Event::PutRequest { flow });
     }
 
@@ -185,7 +183,9 @@ impl UnicastModel {
         self.next_serial = serial.wrapping_add(1);
         let flow = Flow::new(request, ends, direction, serial, size, self.rules.frame);
         let slot = self.flows.insert(flow, 1);
-        self.watch_flow(slot);
+        if self.watch.is_some() {
+            self.watch_flow(slot);
+        }
         slot
     }
 
@@ -210,7 +210,9 @@ impl UnicastModel {
     fn admit(&mut self, now: Time, slot: u32, share: usize, agenda: &mut Agenda<Event>) {
         let Flow { target, serial, .. } = *self.flows.get(slot);
         let grant = now + self.disk_delay(now, target);
-        self.watch_to_initiator("rate-init", grant, slot);
+        if self.watch.is_some() {
+            self.watch_to_initiator("rate-init", grant, slot);
+        }
         let share = clamp(share);
         agenda.at(grant + self.one_way(), Event::RateInit { flow: slot, serial, share });
     }
@@ -218,7 +220,7 @@ impl UnicastModel {
     /// The backlog of a disk, if it is a full queue.
     fn full_queue(&self, now: Time, target: u32) -> Option<Span> {
         let chunk = self.clients.chunk_size();
-        let service = self.targets[target as usize].disk_rate.time_for(chunk);
+        let service = self.targets[target as usize].disk_rate.time_for(chunk) + self.rules.access;
         let backlog = self.recorder.devices[target as usize].disk.backlog(now);
         let depth = (backlog + service / 2) / service.max(Span::from_ns(1));
         (depth >= self.rules.queue_limit).then_some(backlog)
@@ -238,12 +240,13 @@ impl UnicastModel {
             return;
         }
         let arrival = now + self.one_way();
-        for i in 0..share {
-            let slot = self.targets[target as usize].flows[i];
+        if self.watch.is_some() {
+            self.watch_rates(now, target);
+        }
+        for &slot in &self.targets[target as usize].flows {
             let flow = self.flows.get(slot);
             if flow.unsent(now) > self.rules.frame {
                 let serial = flow.serial;
-                self.watch_to_initiator("rate-set", now, slot);
                 agenda.at(arrival, Event::RateSet { flow: slot, serial, share: clamp(share) });
             }
         }
@@ -287,7 +290,9 @@ impl UnicastModel {
         let before = flow.progress();
         flow.set_rate(now, self.rules.usable.split(u64::from(share)));
         if flow.state == FlowState::Sending && !self.rules.frame_by_frame {
-            self.watch_frames_since(before, slot);
+            if self.watch.is_some() {
+                self.watch_frames_since(before, slot);
+            }
             self.schedule_frame(slot, agenda);
         }
     }
@@ -330,7 +335,9 @@ impl UnicastModel {
         if self.rules.aimd && is_put {
             let target = &mut self.targets[flow.target as usize];
             let begin = target.queue_frame(now, flow.rate(), bits, &self.rules);
-            self.watch.arrives(slot, begin, target.busy_until, flow.next_frame());
+            if let Some(watch) = &mut self.watch {
+                watch.arrives(slot, begin, target.busy_until, flow.next_frame());
+            }
         }
         if flow.next_is_last() {
             return self.last_frame(now, slot, agenda);
@@ -343,7 +350,9 @@ impl UnicastModel {
         }
         let size = flow.send_frame(now);
         let (boundary, serial) = (flow.boundary(), flow.serial);
-        self.watch.leaves(slot, now, boundary, size);
+        if let Some(watch) = &mut self.watch {
+            watch.leaves(slot, now, boundary, size);
+        }
         agenda.at(boundary + self.rules.trip, Event::FrameReceived { flow: slot, serial });
         flow.timer = Some(agenda.timer_at(boundary, Event::Frame { flow: slot }));
     }
@@ -360,7 +369,9 @@ impl UnicastModel {
         }
         agenda.at(arrival, Event::Received { flow: slot });
         let bits = flow.last_frame().as_bits();
-        self.watch_last_frame(before, now, slot);
+        if self.watch.is_some() {
+            self.watch_last_frame(before, now, slot);
+        }
         if direction == Direction::Get {
             return;
         }
@@ -379,13 +390,17 @@ impl UnicastModel {
         if direction == Direction::Get {
             return self.fetched(now, slot, agenda);
         }
-        self.watch_arrival(slot);
+        if self.watch.is_some() {
+            self.watch_arrival(slot);
+        }
         self.flows.release(slot);
         let port = &mut self.targets[target as usize];
         port.flows.retain(|&other| other != slot);
         self.recorder.devices[target as usize].received += size;
         let written = self.use_disk(now, target, operation, size);
-        self.watch_ack(written, target, operation);
+        if self.watch.is_some() {
+            self.watch_ack(written, target, operation);
+        }
         agenda.at(written + self.one_way(), Event::Ack { request: operation });
         if self.rules.aimd {
             return;
@@ -401,19 +416,11 @@ impl UnicastModel {
 
     /// The disk of `target` writes or reads a chunk; says when it will be done.
     fn use_disk(&mut self, now: Time, target: u32, request: u32, size: Size) -> Time {
-        let service = self.targets[target as usize].disk_rate.time_for(size);
+        let disk_rate = self.targets[target as usize].disk_rate;
+        let service = disk_rate.time_for(size) + self.rules.access;
         let end = self.recorder.devices[target as usize].disk.serve(now, service);
-        if self.watch.wanted {
-            let operation = self.requests.get(request).operation;
-            let (request, queued, begin) = (self.name_of(request), now, end - service);
-            self.watch.tell(|| Observation::Disk {
-                request,
-                target,
-                operation,
-                queued,
-                begin,
-                end,
-            });
+        if self.watch.is_some() {
+            self.watch_disk(target, request, (now, end - service, end));
         }
         end
     }
@@ -431,10 +438,12 @@ impl UnicastModel {
 
     fn end(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
         let Request { initiator, asked, operation, .. } = *self.requests.get(slot);
-        self.watch.request_ended(now, self.name_of(slot), Outcome::Done);
+        if self.watch.is_some() {
+            self.watch_ended(now, slot);
+        }
         self.requests.release(slot);
         self.recorder.complete(asked, now, operation);
-        self.clients.ended(initiator, now);
+        self.clients.ended(initiator);
         self.start_requests(now, initiator, agenda);
     }
 }
@@ -511,7 +520,7 @@ impl ClusterModel for UnicastModel {
         &mut self.trace
     }
 
-    fn watch(&mut self) -> &mut Watch {
+    fn watch(&mut self) -> &mut Option<Box<Watch>> {
         &mut self.watch
     }
 

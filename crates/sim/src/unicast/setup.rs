@@ -13,7 +13,6 @@ use crate::faults::Faults;
 use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::scenario::{Fidelity, Grant, ProtocolKind, Scenario};
-use crate::watch::Watch;
 
 /// Transfers of at most so many frames are followed frame by frame at either fidelity: when their
 /// first frame finds room at the target's port decides how long they take.
@@ -58,6 +57,7 @@ impl UnicastModel {
             trip: scenario.network.trip,
             frame,
             queue_limit: (scenario.disk.queue_limit / chunk).max(2),
+            access: scenario.disk.access_time,
         };
         let mut model = UnicastModel {
             rules,
@@ -72,7 +72,7 @@ impl UnicastModel {
             keep_catalogue: scenario.workload.get_share.as_ppm() > 0,
             recorder: Recorder::new(scenario.cluster.initiators, targets),
             trace: Trace::default(),
-            watch: Watch::default(),
+            watch: None,
         };
         if model.keep_catalogue {
             model.preload(scenario.workload.preloaded_chunks);

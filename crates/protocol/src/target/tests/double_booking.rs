@@ -69,7 +69,10 @@ fn the_losers_chunk_is_not_stored() {
     assert_eq!(effects, [refused]);
     effects.clear();
     target.handle(Time::from_ns(170_000), received(request()), &empty(), &mut effects);
-    assert_eq!(effects, [TargetEffect::Write { request: request(), chunk: CHUNK, size: SIZE }]);
+    assert_eq!(
+        effects,
+        [TargetEffect::Write { request: request(), chunk: CHUNK, size: SIZE, disk: 0 }]
+    );
 }
 
 /// An acceptance that is repeated while the chunk is written is none of a loser.

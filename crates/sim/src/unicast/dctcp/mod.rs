@@ -12,12 +12,14 @@
 
 mod congestion;
 mod event;
+mod intake;
 mod port;
 mod receiver;
 mod sender;
 mod setup;
 #[cfg(test)]
 mod tests;
+mod transfer;
 
 use std::collections::VecDeque;
 
@@ -36,9 +38,9 @@ use crate::recorder::Recorder;
 use crate::report::{Operation, PortQueues, PortSample};
 use crate::watch::Watch;
 use event::Event;
-use port::{Link, Port, PortRules, Verdict};
-use receiver::{Message, Reading, Receiver};
-use sender::{Ack, Departure, Sender, SenderRules};
+use port::{Link, Port, PortRules};
+use receiver::{Message, Receiver};
+use sender::{Sender, SenderRules};
 pub(crate) use setup::check;
 
 /// A request under way.
@@ -98,6 +100,8 @@ struct Rules {
     frame_time: Span,
     /// The rate of an initiator's own link, if it is not that of the ports.
     initiator_rate: Option<Rate>,
+    /// What every request takes at a disk beyond the time of its bytes.
+    access: Span,
     trip: Span,
     /// A control message or an acknowledgement, from one node to another.
     one_way: Span,
@@ -142,7 +146,7 @@ pub(crate) struct DctcpModel {
     keep_catalogue: bool,
     recorder: Recorder,
     trace: Trace,
-    watch: Watch,
+    watch: Option<Box<Watch>>,
     /// Counts the requests of all initiators.
     next_serial: u32,
     sample_every: Span,
@@ -167,11 +171,10 @@ impl DctcpModel {
 
     /// The disk of a target has been given work for a request, and will be done with it at `end`.
     fn watch_disk(&mut self, queued: Time, (target, slot): (u32, u32), service: Span, end: Time) {
-        if self.watch.wanted {
-            let operation = self.requests.get(slot).operation;
-            let (request, begin) = (self.name_of(slot), end - service);
-            let disk = Observation::Disk { request, target, operation, queued, begin, end };
-            self.watch.tell(|| disk);
+        let (request, operation) = (self.name_of(slot), self.requests.get(slot).operation);
+        if let Some(watch) = &mut self.watch {
+            let begin = end - service;
+            watch.tell(Observation::Disk { request, target, operation, queued, begin, end });
         }
     }
 
@@ -199,7 +202,10 @@ impl DctcpModel {
             let request =
                 Request { initiator, serial, asked, operation, placement, acknowledged: 0, holder };
             let slot = self.requests.insert(request, 1);
-            self.watch.request_started(now, self.name_of(slot), operation, asked);
+            let name = self.name_of(slot);
+            if let Some(watch) = &mut self.watch {
+                watch.request_started(now, name, operation, asked);
+            }
             match operation {
                 Operation::Put => {
                     for &target in placement.targets() {
@@ -238,223 +244,6 @@ impl DctcpModel {
         slot
     }
 
-    /// Gives a stream its turns on its sender's link, if it has something to send.
-    fn offer(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
-        let Stream { from, sender, .. } = &mut self.streams[slot as usize];
-        if sender.queued || sender.allowed(&self.rules.sender).is_none() {
-            return;
-        }
-        sender.queued = true;
-        let node = *from;
-        self.links[node as usize].turns.push_back(slot);
-        self.send_frames(now, node, agenda);
-    }
-
-    /// Sends what the link of `node` carries now.
-    fn send_frames(&mut self, now: Time, node: u32, agenda: &mut Agenda<Event>) {
-        while let Some(&slot) = self.links[node as usize].turns.front() {
-            let link = &mut self.links[node as usize];
-            if link.free_at > now {
-                if !link.waking {
-                    link.waking = true;
-                    agenda.at(link.free_at, Event::LinkFree { node });
-                }
-                return;
-            }
-            link.turns.pop_front();
-            let sender = &mut self.streams[slot as usize].sender;
-            sender.queued = false;
-            let Some(len) = sender.allowed(&self.rules.sender) else { continue };
-            let departure = sender.send(now, len, &self.rules.sender);
-            sender.queued = sender.allowed(&self.rules.sender).is_some();
-            if sender.queued {
-                link.turns.push_back(slot);
-            }
-            link.free_at = now + self.rules.link_time_for(node, len);
-            self.through_the_switch(now, slot, departure, agenda);
-        }
-    }
-
-    /// A frame has begun to leave `now`.
-    fn through_the_switch(
-        &mut self,
-        now: Time,
-        slot: u32,
-        departure: Departure,
-        agenda: &mut Agenda<Event>,
-    ) {
-        let Departure { start, len, transmission, again } = departure;
-        let time = self.rules.time_for(len);
-        let stream = &mut self.streams[slot as usize];
-        let counts = &mut self.recorder.counts;
-        counts.retransmissions += u64::from(again);
-        if !stream.sender.timer_set {
-            stream.sender.timer_set = true;
-            agenda.at(stream.sender.deadline(), Event::Timeout { stream: slot });
-        }
-        let port = &mut self.ports[stream.to as usize];
-        match port.pass(now + self.rules.trip, len, time, &self.rules.port) {
-            Verdict::Dropped => counts.frames_dropped += 1,
-            Verdict::Passed { arrives, marked } => {
-                counts.frames_marked += u64::from(marked);
-                let packet =
-                    Packet { stream: slot, len, start, transmission, sent: now, marked, edge: 0 };
-                agenda.at(arrives, Event::Frame { packet: self.packets.insert(packet, 1) });
-            }
-        }
-    }
-
-    /// The last bit of a frame has arrived.
-    fn frame(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
-        let Packet { stream, len, start, .. } = *self.packets.get(slot);
-        let end = start + u64::from(len);
-        let receiver = &mut self.streams[stream as usize].receiver;
-        if receiver.is_damaged(start, end) {
-            self.packets.release(slot);
-            return;
-        }
-        if receiver.arrive(start, end) {
-            self.readable(now, stream, agenda);
-        }
-        let receiver = &mut self.streams[stream as usize].receiver;
-        self.packets.get_mut(slot).edge = receiver.tell_edge(self.rules.receive_buffer);
-        agenda.at(now + self.rules.one_way, Event::Ack { packet: slot });
-    }
-
-    /// The acknowledgement of a frame has arrived.
-    fn acknowledged(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
-        let Packet { stream, start, transmission, sent, marked, edge, .. } =
-            *self.packets.get(slot);
-        self.packets.release(slot);
-        let ack = Ack { start, transmission, sent, marked, edge };
-        self.streams[stream as usize].sender.acknowledge(now, ack, &self.rules.sender);
-        self.offer(now, stream, agenda);
-    }
-
-    /// A receiver that had no room has some.
-    fn window_update(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
-        let Packet { stream, edge, .. } = *self.packets.get(slot);
-        self.packets.release(slot);
-        self.streams[stream as usize].sender.opened(edge);
-        self.offer(now, stream, agenda);
-    }
-
-    /// A retransmission timeout may have come; its deadline moves with every acknowledgement.
-    fn timeout(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
-        let sender = &mut self.streams[slot as usize].sender;
-        sender.timer_set = sender.deadline() != Time::NEVER;
-        if !sender.timer_set {
-            return;
-        }
-        if sender.deadline() <= now {
-            self.recorder.counts.timeouts += 1;
-            sender.time_out(now, &self.rules.sender);
-        }
-        agenda.at(sender.deadline(), Event::Timeout { stream: slot });
-        self.offer(now, slot, agenda);
-    }
-
-    /// There is more to read in a stream.
-    fn readable(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
-        let Some(target) = self.target_at(self.streams[slot as usize].to) else {
-            while let Reading::Whole(message) = self.streams[slot as usize].receiver.read() {
-                self.fetched(now, message.request, agenda);
-            }
-            return;
-        };
-        if self.streams[slot as usize].receiver.waiting {
-            return;
-        }
-        if !self.targets[target as usize].waiting.is_empty() {
-            return self.wait(now, target, slot, agenda);
-        }
-        while self.streams[slot as usize].receiver.is_readable() {
-            if self.has_full_disk(now, target) {
-                return self.wait(now, target, slot, agenda);
-            }
-            self.read(now, target, slot, agenda);
-        }
-    }
-
-    /// A target reads up to the end of the next chunk of a stream, and writes the chunk to its disk.
-    fn read(&mut self, now: Time, target: u32, slot: u32, agenda: &mut Agenda<Event>) {
-        let Reading::Whole(Message { request, .. }) = self.streams[slot as usize].receiver.read()
-        else {
-            return;
-        };
-        let size = self.clients.chunk_size();
-        let device = &mut self.recorder.devices[target as usize];
-        device.received += size;
-        let service = self.targets[target as usize].disk_rate.time_for(size);
-        let written = device.disk.serve(now, service);
-        self.watch_disk(now, (target, request), service, written);
-        agenda.at(written + self.rules.one_way, Event::ReplicaAck { request });
-    }
-
-    /// A stream waits until its target's disk has room.
-    fn wait(&mut self, now: Time, target: u32, slot: u32, agenda: &mut Agenda<Event>) {
-        self.streams[slot as usize].receiver.waiting = true;
-        self.targets[target as usize].waiting.push_back(slot);
-        self.resume_later(now, target, agenda);
-    }
-
-    fn resume_later(&mut self, now: Time, target: u32, agenda: &mut Agenda<Event>) {
-        if !self.targets[target as usize].resuming {
-            self.targets[target as usize].resuming = true;
-            let until_room = self.until_room(now, target).unwrap_or(Span::ZERO);
-            agenda.at(now + until_room, Event::Resume { target });
-        }
-    }
-
-    fn has_full_disk(&self, now: Time, target: u32) -> bool {
-        self.until_room(now, target).is_some()
-    }
-
-    /// How long until the disk of `target` is no longer full; none if it is not.
-    fn until_room(&self, now: Time, target: u32) -> Option<Span> {
-        let full = self.targets[target as usize].full;
-        let backlog = self.recorder.devices[target as usize].disk.backlog(now);
-        (backlog >= full).then(|| backlog - full + Span::from_ns(1))
-    }
-
-    /// The disk of `target` has room: the streams that wait are read, a chunk of each in turn.
-    fn resume(&mut self, now: Time, target: u32, agenda: &mut Agenda<Event>) {
-        self.targets[target as usize].resuming = false;
-        while !self.has_full_disk(now, target) {
-            let Some(slot) = self.targets[target as usize].waiting.pop_front() else { return };
-            self.read(now, target, slot, agenda);
-            let receiver = &mut self.streams[slot as usize].receiver;
-            receiver.waiting = receiver.is_readable();
-            if receiver.waiting {
-                self.targets[target as usize].waiting.push_back(slot);
-            }
-            self.tell_of_room(now, slot, agenda);
-        }
-        if !self.targets[target as usize].waiting.is_empty() {
-            self.resume_later(now, target, agenda);
-        }
-    }
-
-    /// Tells the sender of room that came by reading, if no acknowledgement will.
-    fn tell_of_room(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
-        let buffer = self.rules.receive_buffer;
-        let receiver = &mut self.streams[slot as usize].receiver;
-        if receiver.keeps_sender_waiting(buffer, u64::from(self.rules.frame)) {
-            let edge = receiver.tell_edge(buffer);
-            let update = Packet {
-                stream: slot,
-                len: 0,
-                start: 0,
-                transmission: 0,
-                sent: now,
-                marked: false,
-                edge,
-            };
-            let packet = self.packets.insert(update, 1);
-            agenda.at(now + self.rules.one_way, Event::WindowUpdate { packet });
-        }
-    }
-
     fn replica_ack(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
         let request = self.requests.get_mut(slot);
         request.acknowledged += 1;
@@ -469,7 +258,8 @@ impl DctcpModel {
     /// A target is asked for a chunk.
     fn get_request(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
         let target = self.requests.get(slot).holder as usize;
-        let service = self.targets[target].disk_rate.time_for(self.clients.chunk_size());
+        let chunk = self.clients.chunk_size();
+        let service = self.targets[target].disk_rate.time_for(chunk) + self.rules.access;
         let read = self.recorder.devices[target].disk.serve(now, service);
         self.watch_disk(now, (self.requests.get(slot).holder, slot), service, read);
         agenda.at(read, Event::ChunkRead { request: slot });
@@ -488,11 +278,14 @@ impl DctcpModel {
     }
 
     fn end(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
-        self.watch.request_ended(now, self.name_of(slot), Outcome::Done);
+        let name = self.name_of(slot);
+        if let Some(watch) = &mut self.watch {
+            watch.request_ended(now, name, Outcome::Done);
+        }
         let Request { initiator, asked, operation, .. } = *self.requests.get(slot);
         self.requests.release(slot);
         self.recorder.complete(asked, now, operation);
-        self.clients.ended(initiator, now);
+        self.clients.ended(initiator);
         self.start_requests(now, initiator, agenda);
     }
 
@@ -594,11 +387,13 @@ impl ClusterModel for DctcpModel {
         &mut self.trace
     }
 
-    fn watch(&mut self) -> &mut Watch {
+    fn watch(&mut self) -> &mut Option<Box<Watch>> {
         &mut self.watch
     }
 
     fn tell_rest(&mut self, end: Time) {
-        self.watch.end(end, self.rules.trip, |_| true);
+        if let Some(watch) = &mut self.watch {
+            watch.end(end, self.rules.trip, |_| true);
+        }
     }
 }

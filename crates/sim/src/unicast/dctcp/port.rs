@@ -69,7 +69,7 @@ impl Port {
         Verdict::Passed { arrives: self.busy_until, marked: queue > rules.mark_threshold }
     }
 
-    /// What was measured is forgotten.
+    /// What was measured is forgotten, and what is in the queue does not count any more.
     pub(super) fn reset(&mut self) {
         self.twice_bytes_ns = 0;
         self.longest = 0;

@@ -18,14 +18,14 @@ use crate::faults::Faults;
 use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::scenario::{Fidelity, Scenario};
-use crate::watch::Watch;
 
-/// The threshold that DCTCP's authors use at 10 Gb/s: 65 frames of 1500 B (SIGCOMM 2010, 4).
+/// The threshold that DCTCP's authors use at 10 Gb/s: 65 frames of 1500 B (SIGCOMM 2010; Linux,
+/// networking/dctcp.txt).
 const THRESHOLD_AT_10_GBPS: u64 = 65 * 1500;
 const TEN_GBPS: u64 = 10_000_000_000;
 
 /// A queue must hold more than a seventh of what the link carries in a round trip, or the link idles
-/// after a cut (SIGCOMM 2010, 3.3).
+/// after a cut (SIGCOMM 2010).
 const LEAST_PART_OF_ROUND_TRIP: u64 = 7;
 
 /// More values than this in the samples of a run are a slip.
@@ -143,6 +143,7 @@ fn rules(scenario: &Scenario) -> Rules {
         frame_time: usable.time_for(network.frame),
         initiator_rate: (dctcp.initiator_link != Share::ONE)
             .then(|| usable.share(dctcp.initiator_link)),
+        access: scenario.disk.access_time,
         trip: network.trip,
         one_way: one_way(scenario),
         receive_buffer,
@@ -187,7 +188,7 @@ impl DctcpModel {
             keep_catalogue: scenario.workload.get_share > Share::ZERO,
             recorder: Recorder::new(scenario.cluster.initiators, targets),
             trace: Trace::default(),
-            watch: Watch::default(),
+            watch: None,
             next_serial: 0,
             sample_every,
             next_sample: if sample_every > Span::ZERO { Time::ZERO } else { Time::NEVER },

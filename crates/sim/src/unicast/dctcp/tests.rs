@@ -56,7 +56,7 @@ fn mean_of(
 }
 
 /// Alpha of synchronised flows is about the root of two over the window at which marking begins
-/// (SIGCOMM 2010, 3.3, equation 6; "Analysis of DCTCP", 3).
+/// (SIGCOMM 2010, 3.3).
 #[test]
 fn alpha_settles_where_the_analysis_says() {
     for (trip_us, threshold) in [(50, 40), (100, 65), (200, 100)] {
