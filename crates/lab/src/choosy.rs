@@ -3,7 +3,8 @@
 use slotcast_units::Span;
 
 use crate::evaluation::{
-    Claim, Evaluation, Figure, FigureKind, Figures, Findings, Measured, Mode, Model, Part, Row, Series,
+    Claim, Evaluation, Figure, FigureKind, Figures, Findings, Measured, Mode, Model, Part, Row,
+    Series,
 };
 use crate::paired::{chunk_and_disk, gains, per_seed};
 

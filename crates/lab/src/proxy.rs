@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use slotcast_sim::{ProtocolKind, RunReport, Scenario};
 
 use crate::evaluation::{
-    Claim, Evaluation, Figure, Figures, Findings, Measured, Mode, Model, Part, Row, Series,
+    Claim, Evaluation, Figure, FigureKind, Figures, Findings, Measured, Mode, Model, Part, Row,
+    Series,
 };
 
 /// The evaluation, for the catalogue.
@@ -149,8 +150,9 @@ fn limits(measured: &[Measured]) -> Findings {
             rows.push(row(id, &lowered(proxied, other, MEAN.1), "%"));
         }
     }
-    let series = lines.into_iter().map(|(name, (x, y))| Series { name: name.into(), x, y });
+    let series = lines.into_iter().map(|(name, (x, y))| Series::new(name, x, y));
     let figure = Figure {
+        kind: FigureKind::Lines,
         title: "16 KiB chunks, 1000 MB/s disks, 90 targets".into(),
         x: "initiators",
         y: "mean latency (us)",

@@ -58,7 +58,7 @@ fn base(value: Value) -> Option<f64> {
         Value::Rate(rate) => Some(rate.as_bps() as f64),
         Value::Span(span) => Some(span.as_ns() as f64),
         Value::Share(share) => Some(share.as_f64()),
-        Value::Word(_) | Value::Switch(_) => None,
+        Value::Word(_) | Value::Switch(_) | Value::Mix(_) => None,
     }
 }
 
