@@ -234,9 +234,12 @@ fn faults_leave_nothing_open() {
                  targets_down = 3\ndown_at = \"2ms\"\nup_at = \"7ms\""
             ));
             let names = trace.names();
-            for name in ["down", "idle", "forgotten", "used", "cancelled"] {
+            for name in ["down", "idle", "used", "cancelled"] {
                 assert!(names.contains(name), "{name}: {names:?}");
             }
+            // With a proxy few windows are open at a time: it is chance whether one of three targets
+            // holds one when it goes down.
+            assert!(kind == "replicast-proxy" || names.contains("forgotten"), "{names:?}");
             assert!(trace.instants > 10);
         }
     }
