@@ -142,7 +142,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     if let Some(folder) = &folder {
         let notes = statistics::notes(&report);
-        let page = slotcast_report::sim::page(Results {
+        let page = slotcast_report::sim::page(&Results {
             experiment: &study.experiment,
             report: &report,
             seen: &seen,

@@ -26,8 +26,10 @@ pub fn page(outcomes: &[Outcome]) -> Page {
         facts.push((name, format!("{:016x}", outcome.trace_hash)));
     }
     let rows = outcomes.iter().flat_map(|outcome| &outcome.findings.rows);
-    let answers: Vec<String> =
-        rows::published_answer(rows).into_iter().chain([claims_answer(claims())]).collect();
+    let answers: Vec<String> = rows::published_answer(rows)
+        .into_iter()
+        .chain([claims_answer(&claims().collect::<Vec<_>>())])
+        .collect();
     Page {
         title: "Published evaluations, repeated".into(),
         question: "Does the simulator find what was published?".into(),
@@ -56,7 +58,7 @@ fn section(outcome: &Outcome) -> Section {
     let answers: Vec<String> = [rows::published_answer(rows.iter()), rows::gain_answer(rows)]
         .into_iter()
         .flatten()
-        .chain([claims_answer(outcome.claims.iter())])
+        .chain([claims_answer(&outcome.claims.iter().collect::<Vec<_>>())])
         .collect();
     Section {
         id: outcome.name.into(),
@@ -77,8 +79,8 @@ fn sentence(clauses: &[String]) -> String {
     }
 }
 
-fn claims_answer<'a>(claims: impl Iterator<Item = &'a Claim> + Clone) -> String {
-    let count = |wanted: fn(&Claim) -> bool| claims.clone().filter(|claim| wanted(claim)).count();
+fn claims_answer(claims: &[&Claim]) -> String {
+    let count = |wanted: fn(&Claim) -> bool| claims.iter().filter(|claim| wanted(claim)).count();
     let (all, hold) = (count(|_| true), count(|claim| claim.holds));
     let (certain, broken) =
         (count(|claim| claim.certain), count(|claim| claim.certain && !claim.holds));
@@ -138,10 +140,10 @@ mod tests {
     #[test]
     fn broken_claims_are_not_passed_over() {
         let claims = [claim(true, true), claim(false, false)];
-        let text = claims_answer(claims.iter());
+        let text = claims_answer(&claims.iter().collect::<Vec<_>>());
         assert_eq!(text, "1 of 2 claims hold, among them all 1 that a right model must show");
         let claims = [claim(true, true), claim(false, true)];
-        let text = claims_answer(claims.iter());
+        let text = claims_answer(&claims.iter().collect::<Vec<_>>());
         assert_eq!(
             text,
             "1 of 2 claims hold, and 1 of the 2 that a right model must show does not"

@@ -40,11 +40,11 @@ pub struct Seen {
 }
 
 /// The page of `results`.
-pub fn page(results: Results<'_>) -> Page {
-    let Results { experiment, report, .. } = &results;
+pub fn page(results: &Results<'_>) -> Page {
+    let Results { experiment, report, .. } = results;
     let (answer, sections) = match &report.point {
-        Some(point) => (point_answer(point), point_sections(&results, point)),
-        None => (sweep::answer(&results), sweep_sections(&results)),
+        Some(point) => (point_answer(point), point_sections(results, point)),
+        None => (sweep::answer(results), sweep_sections(results)),
     };
     let seeds = match (report.seeds.first(), report.seeds.last()) {
         (Some(first), Some(last)) if first != last => format!("{first} to {last}"),

@@ -2,6 +2,11 @@
 //!
 //! The crates that wrap the whole protocol take minutes to compile (`headless_chrome` five of them on
 //! two cores); these few calls need a web socket and JSON.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "it has a process, a socket and a clock"
+)]
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
@@ -71,20 +76,20 @@ impl Page {
         std::thread::spawn(move || lines.for_each(drop));
         let (socket, _) = tungstenite::connect(&address).expect("Chromium answers");
         let mut page = Page { browser, socket, session: None, serial: 0, events: Vec::new() };
-        let targets = page.call("Target.getTargets", json!({}));
+        let targets = page.call("Target.getTargets", &json!({}));
         let targets = targets["targetInfos"].as_array().expect("a list");
         let target = targets.iter().find(|target| target["type"] == "page").expect("a page");
         let target = json!({ "targetId": target["targetId"], "flatten": true });
-        let session = page.call("Target.attachToTarget", target);
+        let session = page.call("Target.attachToTarget", &target);
         page.session = Some(session["sessionId"].as_str().expect("a session").into());
         for domain in ["Page", "Runtime", "Network", "Log"] {
-            page.call(&format!("{domain}.enable"), json!({}));
+            page.call(&format!("{domain}.enable"), &json!({}));
         }
         page
     }
 
     /// Calls a method of the protocol and gives back its result.
-    pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
+    pub(crate) fn call(&mut self, method: &str, parameters: &Value) -> Value {
         self.serial += 1;
         let mut request = json!({ "id": self.serial, "method": method, "params": parameters });
         if let Some(session) = &self.session {
@@ -107,7 +112,7 @@ impl Page {
     pub(crate) fn value(&mut self, expression: &str) -> Value {
         let parameters =
             json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
-        let mut answer = self.call("Runtime.evaluate", parameters);
+        let mut answer = self.call("Runtime.evaluate", &parameters);
         assert!(answer.get("exceptionDetails").is_none(), "{expression}: {answer}");
         answer["result"]["value"].take()
     }
@@ -128,9 +133,9 @@ impl Page {
         let size = json!({
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone,
         });
-        self.call("Emulation.setDeviceMetricsOverride", size);
-        self.call("Emulation.setTouchEmulationEnabled", json!({ "enabled": is_phone }));
-        self.call("Page.navigate", json!({ "url": format!("file://{}", path.display()) }));
+        self.call("Emulation.setDeviceMetricsOverride", &size);
+        self.call("Emulation.setTouchEmulationEnabled", &json!({ "enabled": is_phone }));
+        self.call("Page.navigate", &json!({ "url": format!("file://{}", path.display()) }));
         self.wait_for(
             "document.readyState === 'complete' && Number(document.documentElement.dataset.drawn) \
              === document.querySelectorAll('.chart').length",
@@ -140,7 +145,7 @@ impl Page {
     /// Asks for light or dark pages.
     pub(crate) fn prefer(&mut self, scheme: &str) {
         let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
-        self.call("Emulation.setEmulatedMedia", json!({ "features": [feature] }));
+        self.call("Emulation.setEmulatedMedia", &json!({ "features": [feature] }));
     }
 
     /// A picture of the whole page, as PNG.
@@ -153,7 +158,7 @@ impl Page {
             json!({ "x": 0, "y": 0, "scale": 1, "width": size["width"], "height": size["height"] });
         let answer = self.call(
             "Page.captureScreenshot",
-            json!({ "format": "png", "captureBeyondViewport": true, "clip": clip }),
+            &json!({ "format": "png", "captureBeyondViewport": true, "clip": clip }),
         );
         let text = answer["data"].as_str().expect("a picture");
         data_encoding::BASE64.decode(text.as_bytes()).expect("base 64")
@@ -202,7 +207,7 @@ impl Page {
         let button = if is_click || buttons > 0 { "left" } else { "none" };
         self.call(
             "Input.dispatchMouseEvent",
-            json!({
+            &json!({
                 "type": kind, "x": x, "y": y, "button": button, "buttons": buttons,
                 "clickCount": u8::from(is_click),
             }),
