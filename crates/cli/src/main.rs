@@ -11,6 +11,7 @@ mod explain;
 mod failure;
 mod format;
 mod list;
+mod node;
 mod output;
 mod plan;
 mod plan_text;
@@ -50,6 +51,11 @@ Exit status:
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Serve(node::serve::Arguments),
+    Put(node::put::Arguments),
+    Get(node::get::Arguments),
+    Stat(node::stat::Arguments),
+    Status(node::status::Arguments),
     Reproduce(reproduce::Arguments),
     Sim(sim::Arguments),
     Compare(compare::Arguments),
@@ -61,6 +67,11 @@ enum Command {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
+        Command::Serve(arguments) => node::serve::run(&arguments),
+        Command::Put(arguments) => node::put::run(&arguments),
+        Command::Get(arguments) => node::get::run(&arguments),
+        Command::Stat(arguments) => node::stat::run(&arguments),
+        Command::Status(arguments) => node::status::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),

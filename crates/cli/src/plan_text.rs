@@ -66,10 +66,14 @@ fn answer(plan: &ClusterPlan, report: &PlanReport) -> String {
     let load = load(plan, check.objects_per_s);
     let p99 = latency(check.latency_us.p99);
     let asked = plan.target.p99;
-    let verdict = match check.holds {
-        Holds::Yes => "Yes, it holds.",
-        Holds::TooCloseToCall => "Too close to call.",
-        Holds::No => "No, it does not hold.",
+    let verdict = match (check.holds, report.holds) {
+        (Holds::Yes, Holds::Yes) => "Yes, it holds.",
+        (Holds::Yes, Holds::TooCloseToCall) => {
+            "It holds, but with a node down it is too close to call."
+        }
+        (Holds::Yes, Holds::No) => "No: it holds with all nodes up, and not with one down.",
+        (Holds::TooCloseToCall, _) => "Too close to call.",
+        (Holds::No, _) => "No, it does not hold.",
     };
     if check.latency_us.p99.value.is_nan() {
         return format!("{verdict} At {load} hardly anything is done within the runs.");

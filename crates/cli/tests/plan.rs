@@ -67,7 +67,7 @@ fn the_answer_is_told_in_sentences_then_figures_then_what_to_do_next() {
 #[test]
 fn the_answer_as_json_has_everything() {
     let found = json("json.toml", TINY);
-    assert_eq!(found["schema"], 1);
+    assert_eq!(found["schema"], 2);
     assert_eq!(found["name"], "json");
     assert_eq!(found["holds"], "yes");
     assert_eq!(found["cluster"]["nodes.disks"], "2");

@@ -6,7 +6,7 @@ mod convergence;
 
 use slotcast_sim::RunReport;
 
-use crate::evaluation::{Evaluation, Measured, Part};
+use crate::evaluation::{Evaluation, Measured, Model, Part};
 
 /// The evaluation, for the catalogue.
 pub(crate) const EVALUATION: Evaluation = Evaluation {
@@ -18,19 +18,19 @@ pub(crate) const EVALUATION: Evaluation = Evaluation {
             title: "A second flow joins: time until both have their share",
             file: "experiments/dctcp-convergence.toml",
             text: include_str!("../../../experiments/dctcp-convergence.toml"),
-            evaluate: convergence::evaluate,
+            model: Model::Cluster(convergence::evaluate),
         },
         Part {
             title: "Beside UCH-CCP and Replicast, steady state",
             file: "experiments/dctcp.toml",
             text: include_str!("../../../experiments/dctcp.toml"),
-            evaluate: comparison::evaluate,
+            model: Model::Cluster(comparison::evaluate),
         },
         Part {
             title: "UCH-DCTCP's own threshold and buffer, steady state",
             file: "experiments/dctcp-tuning.toml",
             text: include_str!("../../../experiments/dctcp-tuning.toml"),
-            evaluate: comparison::evaluate_tuning,
+            model: Model::Cluster(comparison::evaluate_tuning),
         },
     ],
     claims: |findings| {

@@ -3,7 +3,7 @@
 
 use slotcast_sim::RunReport;
 
-use crate::evaluation::{Claim, Evaluation, Figures, Findings, Measured, Mode, Part, Row};
+use crate::evaluation::{Claim, Evaluation, Figures, Findings, Measured, Mode, Model, Part, Row};
 use crate::paired::{chunk_and_disk, gains, per_seed};
 
 /// The evaluation, for the catalogue.
@@ -16,13 +16,13 @@ pub(crate) const EVALUATION: Evaluation = Evaluation {
             title: "Steady state, warm-up removed",
             file: "experiments/double-booking.toml",
             text: include_str!("../../../experiments/double-booking.toml"),
-            evaluate: |measured| rows(measured, Mode::SteadyState),
+            model: Model::Cluster(|measured| rows(measured, Mode::SteadyState)),
         },
         Part {
             title: "From a standing start, as long as the published runs of Replicast-H",
             file: "experiments/double-booking-start.toml",
             text: include_str!("../../../experiments/double-booking-start.toml"),
-            evaluate: |measured| rows(measured, Mode::AsPublished),
+            model: Model::Cluster(|measured| rows(measured, Mode::AsPublished)),
         },
     ],
     claims,

@@ -84,12 +84,14 @@ pub struct Claim {
     pub measured: String,
 }
 
-/// Data of a published picture.
+/// Data of a picture.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figure {
     /// What it shows.
     pub title: String,
-    /// Meaning of `x`.
+    /// How it is drawn.
+    pub kind: FigureKind,
+    /// Meaning and unit of `x`: `disk rate (MiB/s)`.
     pub x: &'static str,
     /// Meaning and unit of `y`.
     pub y: &'static str,
@@ -97,8 +99,24 @@ pub struct Figure {
     pub series: Vec<Series>,
 }
 
+/// How a picture is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FigureKind {
+    /// A bar for each `x` of each series.
+    Bars,
+    /// Each series is a line in the order of its `x`.
+    Lines,
+    /// Each series is a cloud of points.
+    Points,
+    /// Each series is a line of values in rising order: its distribution.
+    Sorted,
+    /// The first series is a cloud of points, the others are lines through it.
+    Sample,
+}
+
 /// One line of a picture.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Series {
     /// What it belongs to.
     pub name: String,
@@ -106,6 +124,19 @@ pub struct Series {
     pub x: Vec<f64>,
     /// How much.
     pub y: Vec<f64>,
+    /// Half the width of the 95 % confidence interval of each `y`; empty where there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ci95: Vec<f64>,
+    /// What was published at each `x`; empty where nothing was, or where it is lost.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<f64>,
+}
+
+impl Series {
+    /// Values without intervals.
+    pub fn new(name: impl Into<String>, x: Vec<f64>, y: Vec<f64>) -> Series {
+        Series { name: name.into(), x, y, ..Series::default() }
+    }
 }
 
 /// Pictures by name.
@@ -129,6 +160,43 @@ pub struct Measured {
     pub runs: Vec<Execution>,
 }
 
+/// What a part's runs were, all together.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Done {
+    pub(crate) findings: Findings,
+    /// Number of runs.
+    pub(crate) runs: usize,
+    /// Events over all runs.
+    pub(crate) events: u64,
+    /// Hash over the trace hashes of all runs.
+    pub(crate) trace_hash: u64,
+}
+
+/// The runs of a part, read from its file and checked.
+pub(crate) trait Runs: std::fmt::Debug {
+    /// Number of runs, each of which tells [`UNITS_PER_RUN`] of progress.
+    fn count(&self) -> u64;
+
+    /// Does all of them.
+    ///
+    /// # Errors
+    /// If something cannot be run.
+    fn run(&self, runner: &Runner, progress: Progress<'_>) -> Result<Done, Box<InputError>>;
+}
+
+/// Reads a part's file.
+pub(crate) type Prepare = fn(&Part, Option<u32>) -> Result<Box<dyn Runs>, Box<InputError>>;
+
+/// How a part's file is read and run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Model {
+    /// The file is an experiment like those of `slotcast sim`; the function makes rows of its runs.
+    Cluster(fn(&[Measured]) -> Findings),
+    /// Another model, with files of its own. The number replaces the file's number of seeds.
+    #[expect(dead_code, reason = "the models beside the cluster come next")]
+    Other(Prepare),
+}
+
 /// One experiment of an evaluation, and how its runs become rows.
 #[derive(Debug)]
 pub struct Part {
@@ -138,7 +206,7 @@ pub struct Part {
     pub file: &'static str,
     /// What the file says.
     pub text: &'static str,
-    pub(crate) evaluate: fn(&[Measured]) -> Findings,
+    pub(crate) model: Model,
 }
 
 /// A published evaluation that can be repeated by name.
@@ -180,11 +248,56 @@ impl Outcome {
     }
 }
 
+/// A cluster's experiment, and how its runs become rows.
+#[derive(Debug)]
+struct ClusterRuns {
+    experiment: Experiment,
+    evaluate: fn(&[Measured]) -> Findings,
+}
+
+impl Runs for ClusterRuns {
+    fn count(&self) -> u64 {
+        self.experiment.points.len() as u64 * u64::from(self.experiment.seeds.count)
+    }
+
+    fn run(&self, runner: &Runner, progress: Progress<'_>) -> Result<Done, Box<InputError>> {
+        let Experiment { points, seeds, .. } = &self.experiment;
+        let runs = runner.run(points, *seeds, Completions::Keep, progress)?;
+        let measured: Vec<_> = points
+            .iter()
+            .zip(runs)
+            .map(|(point, runs)| Measured { scenario: point.scenario.clone(), runs })
+            .collect();
+        let reports = || measured.iter().flat_map(|m| &m.runs).map(|run| &run.report);
+        Ok(Done {
+            findings: (self.evaluate)(&measured),
+            runs: reports().count(),
+            events: reports().map(|report| report.events).sum(),
+            trace_hash: combined_hash(reports()),
+        })
+    }
+}
+
+impl Part {
+    fn prepare(&self, seeds: Option<u32>) -> Result<Box<dyn Runs>, Box<InputError>> {
+        match self.model {
+            Model::Other(prepare) => prepare(self, seeds),
+            Model::Cluster(evaluate) => {
+                let mut experiment = Experiment::from_toml(self.file, self.text, &[])?;
+                if let Some(count) = seeds {
+                    experiment.seeds = Seeds { count, ..experiment.seeds };
+                }
+                Ok(Box::new(ClusterRuns { experiment, evaluate }))
+            }
+        }
+    }
+}
+
 /// An evaluation whose experiments have been read and checked.
 #[derive(Debug)]
 pub struct Prepared {
     evaluation: &'static Evaluation,
-    experiments: Vec<Experiment>,
+    parts: Vec<Box<dyn Runs>>,
 }
 
 impl Evaluation {
@@ -193,15 +306,8 @@ impl Evaluation {
     /// # Errors
     /// If an experiment file is wrong, which a test excludes.
     pub fn prepare(&'static self, seeds: Option<u32>) -> Result<Prepared, Box<InputError>> {
-        let mut experiments = Vec::new();
-        for part in self.parts {
-            let mut experiment = Experiment::from_toml(part.file, part.text, &[])?;
-            if let Some(count) = seeds {
-                experiment.seeds = Seeds { count, ..experiment.seeds };
-            }
-            experiments.push(experiment);
-        }
-        Ok(Prepared { evaluation: self, experiments })
+        let parts = self.parts.iter().map(|part| part.prepare(seeds));
+        Ok(Prepared { evaluation: self, parts: parts.collect::<Result<_, _>>()? })
     }
 }
 
@@ -213,8 +319,7 @@ impl Prepared {
 
     /// Units of progress that [`Prepared::run`] will report.
     pub fn units(&self) -> u64 {
-        let runs = |e: &Experiment| e.points.len() as u64 * u64::from(e.seeds.count);
-        self.experiments.iter().map(runs).sum::<u64>() * UNITS_PER_RUN
+        self.parts.iter().map(|part| part.count()).sum::<u64>() * UNITS_PER_RUN
     }
 
     /// Runs the parts. `finished` is called after each of them with what it found, so that a reader
@@ -237,23 +342,14 @@ impl Prepared {
             trace_hash: 0,
         };
         let mut hash = Vec::new();
-        for (part, experiment) in self.evaluation.parts.iter().zip(&self.experiments) {
-            let Experiment { points, seeds, .. } = experiment;
-            let runs = runner.run(points, *seeds, Completions::Keep, progress)?;
-            let measured: Vec<_> = points
-                .iter()
-                .zip(runs)
-                .map(|(point, runs)| Measured { scenario: point.scenario.clone(), runs })
-                .collect();
-            let reports = || measured.iter().flat_map(|m| &m.runs).map(|run| &run.report);
-            outcome.runs += reports().count();
-            outcome.events += reports().map(|report| report.events).sum::<u64>();
-            hash.push(combined_hash(reports()));
-
-            let findings = (part.evaluate)(&measured);
-            finished(part, &findings);
-            outcome.findings.rows.extend(findings.rows);
-            outcome.findings.figures.extend(findings.figures);
+        for (part, prepared) in self.evaluation.parts.iter().zip(&self.parts) {
+            let done = prepared.run(runner, progress)?;
+            outcome.runs += done.runs;
+            outcome.events += done.events;
+            hash.push(done.trace_hash);
+            finished(part, &done.findings);
+            outcome.findings.rows.extend(done.findings.rows);
+            outcome.findings.figures.extend(done.findings.figures);
         }
         outcome.trace_hash = hash.into_iter().reduce(crate::runner::mix).unwrap_or(0);
         outcome.claims = (self.evaluation.claims)(&outcome.findings);

@@ -3,7 +3,7 @@
 
 use slotcast_sim::{ProtocolKind, RunReport, Scenario};
 
-use crate::evaluation::{Claim, Evaluation, Figures, Findings, Measured, Mode, Part, Row};
+use crate::evaluation::{Claim, Evaluation, Figures, Findings, Measured, Mode, Model, Part, Row};
 use crate::paired::per_seed;
 
 /// The evaluation, for the catalogue.
@@ -16,33 +16,41 @@ pub(crate) const EVALUATION: Evaluation = Evaluation {
             title: "Gets beside puts",
             file: "experiments/next-steps-gets.toml",
             text: include_str!("../../../experiments/next-steps-gets.toml"),
-            evaluate: |measured| {
+            model: Model::Cluster(|measured| {
                 rows(measured, |s| format!("gets/{}%", s.workload.get_share.as_ppm() / 10_000))
-            },
+            }),
         },
         Part {
             title: "Initiators for 90 targets",
             file: "experiments/next-steps-initiators.toml",
             text: include_str!("../../../experiments/next-steps-initiators.toml"),
-            evaluate: |measured| rows(measured, |s| format!("initiators/{}", s.cluster.initiators)),
+            model: Model::Cluster(|measured| {
+                rows(measured, |s| format!("initiators/{}", s.cluster.initiators))
+            }),
         },
         Part {
             title: "Members of a negotiating group",
             file: "experiments/next-steps-groups.toml",
             text: include_str!("../../../experiments/next-steps-groups.toml"),
-            evaluate: |measured| rows(measured, |s| format!("group/{}", s.cluster.group_size)),
+            model: Model::Cluster(|measured| {
+                rows(measured, |s| format!("group/{}", s.cluster.group_size))
+            }),
         },
         Part {
             title: "Sizes of chunks",
             file: "experiments/next-steps-chunks.toml",
             text: include_str!("../../../experiments/next-steps-chunks.toml"),
-            evaluate: |measured| rows(measured, |s| format!("chunk/{}", s.workload.chunk_size)),
+            model: Model::Cluster(|measured| {
+                rows(measured, |s| format!("chunk/{}", s.workload.chunk_size))
+            }),
         },
         Part {
             title: "Faster networks with NVMe disks",
             file: "experiments/next-steps-networks.toml",
             text: include_str!("../../../experiments/next-steps-networks.toml"),
-            evaluate: |measured| rows(measured, |s| format!("network/{}", s.network.link_rate)),
+            model: Model::Cluster(|measured| {
+                rows(measured, |s| format!("network/{}", s.network.link_rate))
+            }),
         },
     ],
     claims,
@@ -55,6 +63,7 @@ fn protocol(kind: ProtocolKind) -> &'static str {
         ProtocolKind::UchCcp => "uch-ccp",
         ProtocolKind::UchAimd => "uch-aimd",
         ProtocolKind::UchDctcp => "uch-dctcp",
+        ProtocolKind::ReplicastProxy => "replicast-proxy",
     }
 }
 

@@ -10,8 +10,10 @@ mod check;
 mod cluster;
 mod keys;
 mod limit;
+mod options;
 mod read;
 mod report;
+mod stated;
 
 use std::time::{Duration, Instant};
 

@@ -7,7 +7,7 @@ mod rows;
 use slotcast_sim::{RunReport, Scenario};
 
 use crate::configuration::Configuration;
-use crate::evaluation::{Evaluation, Measured, Part};
+use crate::evaluation::{Evaluation, Measured, Model, Part};
 use crate::published::{self, Cell};
 use crate::setting;
 
@@ -21,19 +21,19 @@ pub(crate) const EVALUATION: Evaluation = Evaluation {
             title: "Tables 2, 3 and 5, Figures 9 to 11: as published, warm-up included",
             file: "experiments/replicast.toml",
             text: include_str!("../../../experiments/replicast.toml"),
-            evaluate: rows::as_published,
+            model: Model::Cluster(rows::as_published),
         },
         Part {
             title: "Tables 2 and 3: steady state, warm-up removed",
             file: "experiments/replicast-steady.toml",
             text: include_str!("../../../experiments/replicast-steady.toml"),
-            evaluate: rows::steady_state,
+            model: Model::Cluster(rows::steady_state),
         },
         Part {
             title: "Figures 8, 12 and 13: 30 initiators, as published",
             file: "experiments/replicast-30.toml",
             text: include_str!("../../../experiments/replicast-30.toml"),
-            evaluate: rows::thirty_initiators,
+            model: Model::Cluster(rows::thirty_initiators),
         },
     ],
     claims: claims::claims,
@@ -72,6 +72,11 @@ impl CellKey {
             (cell.disk_mbps, cell.chunk_kib, cell.protocol)
                 == (self.disk_mbps, self.chunk_kib, self.protocol)
         })
+    }
+
+    /// The same for the runs of `point`: the tables are about 90 initiators.
+    fn published_for(&self, point: &Measured) -> Option<&'static Cell> {
+        self.published().filter(|_| point.scenario.cluster.initiators == 90)
     }
 }
 

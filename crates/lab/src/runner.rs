@@ -106,12 +106,21 @@ impl Runner {
         completions: Completions,
         progress: Progress<'_>,
     ) -> Vec<Result<Execution, ScenarioError>> {
-        let done: Vec<_> = jobs.iter().map(|_| Mutex::new(None)).collect();
-        self.run_in_order(jobs, completions, progress, &|| false, &|index, execution| {
-            *done[index].lock().expect("no thread panics") = Some(execution);
+        self.map(jobs.len(), &|index| {
+            let Job { scenario, seed } = jobs[index];
+            execute(scenario, seed, completions, progress)
+        })
+    }
+
+    /// What `work` makes of every index below `count`, in their order.
+    pub(crate) fn map<T: Send>(&self, count: usize, work: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+        let done: Vec<_> = (0..count).map(|_| Mutex::new(None)).collect();
+        self.in_order(count, &|| false, &|index| {
+            let result = work(index);
+            *done[index].lock().expect("no thread panics") = Some(result);
         });
-        let taken = |run: Mutex<Option<_>>| run.into_inner().expect("no thread panics");
-        done.into_iter().map(|run| taken(run).expect("every job was done")).collect()
+        let taken = |result: Mutex<Option<T>>| result.into_inner().expect("no thread panics");
+        done.into_iter().map(|result| taken(result).expect("every job was done")).collect()
     }
 
     /// Does `jobs` on all threads, and calls `finished` with the index of each that is done. They start in
@@ -124,13 +133,29 @@ impl Runner {
         stop: &(dyn Fn() -> bool + Sync),
         finished: &(dyn Fn(usize, Result<Execution, ScenarioError>) + Sync),
     ) {
+        self.in_order(jobs.len(), stop, &|index| {
+            let Job { scenario, seed } = jobs[index];
+            finished(index, execute(scenario, seed, completions, progress));
+        });
+    }
+
+    /// Calls `work` with every index below `count` from all threads, the lowest first, until `stop` says
+    /// true.
+    fn in_order(
+        &self,
+        count: usize,
+        stop: &(dyn Fn() -> bool + Sync),
+        work: &(dyn Fn(usize) + Sync),
+    ) {
         let next = AtomicUsize::new(0);
         // A job is long and they differ: each thread takes the next one when it has done its own.
         self.pool.broadcast(|_| {
             while !stop() {
                 let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(Job { scenario, seed }) = jobs.get(index) else { break };
-                finished(index, execute(scenario, *seed, completions, progress));
+                if index >= count {
+                    break;
+                }
+                work(index);
             }
         });
     }

@@ -179,6 +179,8 @@ fn every_protocol_gives_a_trace_that_can_be_shown() {
         ("replicast-m", "frame"),
         ("replicast-h", "flow"),
         ("replicast-h", "frame"),
+        ("replicast-proxy", "flow"),
+        ("replicast-proxy", "frame"),
         ("uch-ccp", "flow"),
         ("uch-ccp", "frame"),
         ("uch-aimd", "frame"),
@@ -195,6 +197,9 @@ fn every_protocol_gives_a_trace_that_can_be_shown() {
                 &["put", "put-request", "bid", "put-accept", "used", "cancelled", "chunk", "write"]
             }
             "uch-dctcp" => &["put", "chunk", "write", "replica-ack"],
+            "replicast-proxy" => {
+                &["put", "proxy-request", "proxy-reply", "proxy-notice", "used", "chunk", "write"]
+            }
             _ => &["put", "put-request", "rate-init", "chunk", "write", "replica-ack"],
         };
         assert!(expected.iter().all(|name| names.contains(name)), "{kind}: {names:?}");
@@ -249,7 +254,7 @@ fn the_habits_of_the_original_can_be_shown() {
 
 #[test]
 fn faults_leave_nothing_open() {
-    for kind in ["replicast-m", "replicast-h"] {
+    for kind in ["replicast-m", "replicast-h", "replicast-proxy"] {
         for fidelity in ["flow", "frame"] {
             let trace = check(&format!(
                 "run.length = \"12ms\"\nprotocol.kind = \"{kind}\"\nrun.fidelity = \"{fidelity}\"
@@ -259,9 +264,12 @@ fn faults_leave_nothing_open() {
                  targets_down = 3\ndown_at = \"2ms\"\nup_at = \"7ms\""
             ));
             let names = trace.names();
-            for name in ["down", "idle", "forgotten", "used", "cancelled"] {
+            for name in ["down", "idle", "used", "cancelled"] {
                 assert!(names.contains(name), "{name}: {names:?}");
             }
+            // With a proxy few windows are open at a time: it is chance whether one of three targets
+            // holds one when it goes down.
+            assert!(kind == "replicast-proxy" || names.contains("forgotten"), "{names:?}");
             assert!(trace.instants > 10);
         }
     }

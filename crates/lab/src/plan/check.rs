@@ -101,8 +101,9 @@ const P99S: u64 = 50;
 const REQUESTS: f64 = 5000.0;
 /// A run has at most about so many chunks, for an answer in a minute.
 const CHUNKS: f64 = 300_000.0;
-/// But covers so many times the p99 in any case.
+/// But covers so many times the p99, with up to ten times as many chunks.
 const FEWEST_P99S: u64 = 20;
+const MOST_CHUNKS: f64 = CHUNKS * 10.0;
 
 /// Runs that a check begins with, and has at most.
 const RUNS: (u32, u32) = (5, 15);
@@ -165,7 +166,7 @@ impl<'a> Simulator<'a> {
         objects_per_s: u64,
         node_down: bool,
     ) -> Result<Check, Box<InputError>> {
-        let run = self.run_for(objects_per_s);
+        let run = self.run_for(objects_per_s, self.capacity(hardware));
         let scenario = self.plan.scenario(hardware, objects_per_s, node_down, run);
         let (first, most) = if self.effort == Effort::Quick { QUICK_RUNS } else { RUNS };
         let mut reports = self.simulate(what, &scenario, 0..first)?;
@@ -178,18 +179,19 @@ impl<'a> Simulator<'a> {
     }
 
     /// How long a run must be.
-    fn run_for(&self, objects_per_s: u64) -> Run {
+    fn run_for(&self, objects_per_s: u64, capacity: f64) -> Run {
         let p99 = self.plan.target.p99;
         let (times, requests) = match self.effort {
             Effort::Quick => (P99S / 2, REQUESTS / 2.0),
             Effort::Full => (P99S, REQUESTS),
         };
         let load = objects_per_s as f64;
-        let enough = (p99 * times).as_secs_f64().max(requests / load);
-        let most = CHUNKS / (load * self.plan.chunks_per_object());
-        let measured = enough.min(most).max((p99 * FEWEST_P99S).as_secs_f64());
-        let measured = Span::from_secs_f64(measured);
-        let warmup = (measured / 4).max(p99 * 5);
+        let time_of = |chunks: f64| chunks / (load * self.plan.chunks_per_object());
+        let enough = (p99 * times).as_secs_f64().max(requests / load).min(time_of(CHUNKS));
+        // What is beyond the capacity does not hold, however long it is watched.
+        let least = if load > capacity { 0.0 } else { (p99 * FEWEST_P99S).as_secs_f64() };
+        let measured = Span::from_secs_f64(enough.max(least.min(time_of(MOST_CHUNKS))));
+        let warmup = (measured / 4).max((p99 * 5).min(measured));
         Run { length: warmup + measured, warmup, fidelity: Fidelity::Flow }
     }
 
@@ -227,13 +229,14 @@ impl<'a> Simulator<'a> {
         let latency_us = Latencies { mean: latency.mean, p50: latency.p50, p99: latency.p99 };
 
         let asked = self.plan.target.p99.as_ns() as f64 / 1e3;
-        let holds = if failures as f64 > MOST_FAILURES * (ended + failures) as f64 {
+        let need = demand(scenario);
+        let is_beyond = load as f64 > need.capacity();
+        let holds = if is_beyond || failures as f64 > MOST_FAILURES * (ended + failures) as f64 {
             Holds::No
         } else {
             does(done, load as f64).and(keeps(latency.p99, asked))
         };
 
-        let need = demand(scenario);
         let up = f64::from(scenario.cluster.targets - scenario.faults.targets_down);
         let of_those_up = f64::from(scenario.cluster.targets) / up;
         let busy = |a: f64, b: f64| a.max(b) * done.value;

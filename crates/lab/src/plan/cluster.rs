@@ -154,7 +154,7 @@ impl ClusterPlan {
         let enough = wanted.div_ceil(u64::from(count)).clamp(SMALLEST_WINDOW, 65_536);
         let window = window.unwrap_or_else(|| u32::try_from(enough).expect("clamped"));
         let (objects, chunks) = PRELOADED;
-        let preloaded = objects.min(chunks / self.chunks_per_object()).max(50.0);
+        let preloaded = objects.min(chunks / self.chunks_per_object()).max(10.0);
         let network = Network { link_rate: link, ..Network::default() };
         let replicast = Replicast::default();
         let control = network.usable_rate().share(replicast.control_share);

@@ -39,7 +39,9 @@ impl LinkSchedule {
 
     /// Takes `window`.
     pub fn take(&mut self, window: Window) {
-        let at = self.taken.partition_point(|other| other.start < window.start);
+        // A few bytes on a fast link take no time at all: such a window comes before one that begins with it.
+        let before = |other: &Window| (other.start, other.end) < (window.start, window.end);
+        let at = self.taken.partition_point(before);
         self.taken.insert(at, window);
         debug_assert!(
             self.taken.windows(2).all(|pair| pair[0].end <= pair[1].start),
@@ -51,6 +53,12 @@ impl LinkSchedule {
     /// Frees `window`, which was taken.
     pub fn release(&mut self, window: Window) {
         self.taken.retain(|taken| *taken != window);
+    }
+
+    /// What is taken and not over at `time`, in order.
+    pub(crate) fn taken_after(&self, time: Time) -> &[Window] {
+        let over = self.taken.partition_point(|window| window.end <= time);
+        &self.taken[over..]
     }
 
     /// Where the link becomes free for at least `length`, after `time`, in order. O(m) for all.

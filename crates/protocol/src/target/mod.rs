@@ -1,6 +1,7 @@
 //! The target: answers requests from its calendar, takes chunks in, hands them out.
 
 mod disk;
+mod proxied;
 #[cfg(test)]
 mod tests;
 
@@ -12,10 +13,10 @@ use slotcast_units::{Size, Span, Time};
 pub use disk::{Backpressure, DiskForecast};
 
 use crate::calendar::{Ask, Calendar, CalendarRules, NoReservation, OfferRule};
-use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
+use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId, Term};
 use crate::message::{
-    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, LateReject, Message, Offer, OfferAnswer,
-    PutAccept, PutRequest, ReplicaAck, Undelivered,
+    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, LateReject, Message, Occasion, Offer,
+    OfferAnswer, PutAccept, PutRequest, ReplicaAck, Undelivered,
 };
 use crate::timing::{Delivery, IdleExtension, Timing, WindowRule};
 use crate::window::Window;
@@ -132,6 +133,14 @@ pub enum TargetEffect {
         /// When.
         start: Time,
     },
+    /// Send a message to the proxy at a position of this target's group; nobody hears it if the
+    /// group has no such position.
+    Report {
+        /// The proxy's position.
+        to: u8,
+        /// What.
+        message: Message,
+    },
 }
 
 /// A get that was accepted and is not yet sent.
@@ -166,7 +175,11 @@ pub struct Target {
     /// How long after its offer a get is accepted: the longest of late, slowly forgotten. A round
     /// trip on a network that keeps its promises.
     acceptance_lag: Span,
+    /// The latest proxy of the group that this target has heard of.
+    term: Term,
     rejected: u64,
+    /// Chunks that were read too late for their window are sent in another.
+    sends_late_reads: bool,
     late_rejects: u64,
 }
 
@@ -183,10 +196,20 @@ impl Target {
             deliveries: Vec::new(),
             at_disk: Vec::new(),
             acceptance_lag: config.timing.round_trip(),
+            term: Term::NONE,
             rejected: 0,
             late_rejects: 0,
+            sends_late_reads: false,
             config,
         }
+    }
+
+    /// The same, with another answer where a read ends too late for its window: the chunk leaves in the
+    /// next one that is free, instead of not at all. On a real disk reads are often late, and to ask
+    /// again would not make them earlier; the initiator may then be receiving something else.
+    #[must_use]
+    pub fn sending_late_reads(self) -> Target {
+        Target { sends_late_reads: true, ..self }
     }
 
     /// Reservations for incoming chunks.
@@ -215,6 +238,7 @@ impl Target {
         self.outgoing.clear();
         self.deliveries.clear();
         self.at_disk.clear();
+        self.term = Term::NONE;
         self.config.disk.forget(now);
     }
 
@@ -235,6 +259,10 @@ impl Target {
                 self.get_request(now, m, holdings, effects);
             }
             TargetInput::Message(Message::GetAccept(m)) => self.get_accept(now, m, effects),
+            TargetInput::Message(Message::ProxyNotice(m)) => {
+                self.proxy_notice(now, m, holdings, effects);
+            }
+            TargetInput::Message(Message::ProxyQuery(m)) => self.proxy_query(now, m, effects),
             TargetInput::Message(_) => self.rejected += 1,
             TargetInput::Received { request, chunk, size, intact } => {
                 let reserved = self.incoming.release(request);
@@ -247,6 +275,9 @@ impl Target {
                         self.at_disk.push(AtDisk { request, disk, is_write: true });
                         effects.push(TargetEffect::Write { request, chunk, size, disk });
                     }
+                }
+                if reserved && self.term != Term::NONE {
+                    self.report(now, request, Occasion::Received, self.term, effects);
                 }
             }
             TargetInput::Written { request, stable } => {
@@ -469,16 +500,46 @@ impl Target {
         self.disk_done(now, request, false);
         let found = self.deliveries.iter().position(|d| d.request == request && d.accepted);
         let Some(at) = found else { return };
-        let Delivering { chunk, size, window, .. } = self.deliveries.swap_remove(at);
+        let Delivering { chunk, size, window, round, .. } = self.deliveries.swap_remove(at);
         let start = window.start.max(now);
         // Outside of its window the link belongs to others.
         let late = start + self.config.timing.transfer(size) > window.end;
-        if late || !intact {
+        let start = match (intact, late) {
+            (true, false) => Some(start),
+            (true, true) if self.sends_late_reads => self.next_window(now, request, round, size),
+            _ => None,
+        };
+        let Some(start) = start else {
             self.outgoing.release(request);
             self.undelivered(request, effects);
             return;
-        }
+        };
         effects.push(TargetEffect::Transfer { request, chunk, size, start });
+    }
+
+    /// When a chunk that has missed its window can leave: in the next window that is free, which is
+    /// reserved for it.
+    fn next_window(
+        &mut self,
+        now: Time,
+        request: RequestId,
+        round: u8,
+        size: Size,
+    ) -> Option<Time> {
+        self.outgoing.release(request);
+        let rule = WindowRule::published(Delivery::Unicast);
+        let ask = Ask {
+            request,
+            round,
+            payload: size,
+            not_before: now,
+            size: rule.size_for(&self.config.timing, size),
+            disk_delay: Span::ZERO,
+            idle_extension: Span::ZERO,
+        };
+        let window = self.outgoing.offer(now, &ask)?;
+        self.outgoing.accept(request, round, window).ok()?;
+        Some(window.start.max(now))
     }
 
     fn is_writing(&self, request: RequestId) -> bool {

@@ -359,3 +359,30 @@ fn a_restart_forgets_what_was_promised_but_not_what_is_stored() {
     let shelf = Shelf([(CHUNK, SIZE)].into());
     assert_eq!(bid_of(&say(&mut target, 30, &put_request(), &shelf)), BidAnswer::AlreadyStored);
 }
+
+#[test]
+fn a_late_read_is_sent_in_the_next_window_if_the_target_does_so() {
+    let shelf = Shelf([(CHUNK, SIZE)].into());
+    for sends in [false, true] {
+        let target = target();
+        let mut target = if sends { target.sending_late_reads() } else { target };
+        let OfferAnswer::Window { window, .. } =
+            offer_of(&say(&mut target, 0, &get_request(), &shelf))
+        else {
+            panic!("no window")
+        };
+        say(&mut target, 1, &accept_get(0, window), &shelf);
+        let late = window.end + Span::from_ms(3);
+        let mut effects = vec![];
+        let read = TargetInput::Read { request: request(), intact: true };
+        target.handle(late, read, &shelf, &mut effects);
+        match (sends, &effects[..]) {
+            (true, [TargetEffect::Transfer { start, .. }]) => {
+                assert!(*start >= late);
+                assert_eq!(target.outgoing().reservations().len(), 1, "the link is reserved");
+            }
+            (false, [TargetEffect::Send { message: Message::Undelivered(_), .. }]) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}

@@ -64,10 +64,14 @@ impl ReplicastModel {
         let arrival = now + self.timing.one_way();
         // The sender keeps one share until all copies are on their way: all may be lost.
         let slot = self.messages.insert(message, 1);
+        let to_proxy = message.is_for_proxy();
         let members = self.groups.members(group);
         for position in to.iter() {
             let TargetId(target) = members[usize::from(position)];
-            let event = Event::ToTarget { target, message: slot };
+            let event = match to_proxy {
+                false => Event::ToTarget { target, message: slot },
+                true => Event::ToProxy { target, message: slot },
+            };
             let copies = self.faults.copies();
             self.recorder.counts.messages_lost += u64::from(copies.is_empty());
             if let Some(watch) = &mut self.watch {
@@ -89,7 +93,7 @@ impl ReplicastModel {
         message: Message,
         agenda: &mut Agenda<Event>,
     ) {
-        let arrival = now + self.timing.one_way();
+        let arrival = self.control_leaves(now, target) + self.timing.trip;
         let copies = self.faults.copies();
         self.recorder.counts.messages_lost += u64::from(copies.is_empty());
         if let Some(watch) = &mut self.watch {
@@ -283,6 +287,11 @@ impl ReplicastModel {
                     }
                     let arrival = sent + self.timing.trip;
                     agenda.at(arrival, Event::Delivered { initiator, target, transfer });
+                }
+                TargetEffect::Report { to, message } => {
+                    let mut proxy = Members::NONE;
+                    proxy.insert(to);
+                    self.send_to_members(now, target, proxy, message, agenda);
                 }
             }
         }
