@@ -6,6 +6,7 @@ use crate::double_booking;
 use crate::evaluation::Evaluation;
 use crate::nearest::nearest;
 use crate::next_steps;
+use crate::proxy;
 use crate::replicast;
 
 /// Every evaluation. A new one is a line here, a module like `replicast`, and its experiment files.
@@ -15,6 +16,7 @@ pub static CATALOGUE: &[Evaluation] = &[
     dctcp::EVALUATION,
     double_booking::EVALUATION,
     next_steps::EVALUATION,
+    proxy::EVALUATION,
 ];
 
 /// The evaluation called `name`, or else the name that is most like it.
