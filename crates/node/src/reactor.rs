@@ -26,7 +26,7 @@ use crate::clock::Clock;
 use crate::disk::DiskResult;
 use crate::network::NetworkEvent;
 use crate::remote::Remote;
-use crate::target::{TargetHost, TargetNews, TargetWish};
+use crate::target::{TargetHost, TargetLoad, TargetNews, TargetWish};
 
 /// How a put ended.
 pub type PutResult = Result<(), Failure>;
@@ -56,6 +56,8 @@ pub struct TargetStatus {
     pub standing: Standing,
     /// Its numbers.
     pub statistics: Statistics,
+    /// What it is busy with.
+    pub load: TargetLoad,
 }
 
 /// A request of this node's initiator.
@@ -208,11 +210,13 @@ impl Reactor {
     }
 
     fn status(&self) -> Vec<TargetStatus> {
+        let now = self.clock.now();
         let status = |host: &TargetHost| TargetStatus {
             target: host.id,
             path: host.path.clone(),
             standing: host.standing(),
             statistics: host.statistics(),
+            load: host.load(now),
         };
         self.targets.values().map(status).collect()
     }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use slotcast_protocol::{
-    ChunkId, Holdings, InitiatorId, Message, RequestId, Target, TargetConfig, TargetEffect,
+    ChunkId, Holdings, InitiatorId, Message, RequestId, State, Target, TargetConfig, TargetEffect,
     TargetId, TargetInput,
 };
 use slotcast_store::{Content, Effect, Input, OpId, Standing, Statistics, Store, Ticket};
-use slotcast_units::{Size, Time};
+use slotcast_units::{Size, Span, Time};
 
 use crate::disk::{Disk, DiskResult};
 
@@ -32,6 +32,21 @@ pub(crate) enum TargetNews {
     Lost(ChunkId),
 }
 
+/// What a target is busy with, and was since the node started.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TargetLoad {
+    /// Windows that it has promised or bid, in and out.
+    pub windows: u32,
+    /// Chunks that wait for its disk or are there.
+    pub at_disk: u32,
+    /// Content that came in, in bytes.
+    pub received_bytes: u64,
+    /// Content that went out, in bytes.
+    pub sent_bytes: u64,
+    /// Time in which its disk had something to do for somebody.
+    pub disk_busy: Span,
+}
+
 /// One target of this node.
 pub(crate) struct TargetHost {
     pub(crate) id: TargetId,
@@ -46,6 +61,8 @@ pub(crate) struct TargetHost {
     /// Chunks that were read and wait to be sent.
     read: BTreeMap<RequestId, Content>,
     last_ticket: u64,
+    load: TargetLoad,
+    disk_busy_since: Option<Time>,
     store_effects: Vec<Effect>,
     target_effects: Vec<TargetEffect>,
 }
@@ -81,6 +98,8 @@ impl TargetHost {
             asked: BTreeMap::new(),
             read: BTreeMap::new(),
             last_ticket: 0,
+            load: TargetLoad::default(),
+            disk_busy_since: None,
             store_effects,
             target_effects: Vec::new(),
         };
@@ -94,6 +113,19 @@ impl TargetHost {
 
     pub(crate) fn statistics(&self) -> Statistics {
         self.store.statistics()
+    }
+
+    pub(crate) fn load(&self, now: Time) -> TargetLoad {
+        let calendars = [self.machine.incoming(), self.machine.outgoing()];
+        let windows = calendars.into_iter().flat_map(|calendar| calendar.reservations());
+        let open = windows.filter(|r| r.state != State::Cancelled && r.window.end > now);
+        let busy = self.disk_busy_since.map_or(Span::ZERO, |since| now.saturating_since(since));
+        TargetLoad {
+            windows: u32::try_from(open.count()).unwrap_or(u32::MAX),
+            at_disk: u32::try_from(self.asked.len()).unwrap_or(u32::MAX),
+            disk_busy: self.load.disk_busy + busy,
+            ..self.load
+        }
     }
 
     pub(crate) fn holds(&self, chunk: &ChunkId) -> bool {
@@ -126,6 +158,7 @@ impl TargetHost {
     ) {
         let chunk = content.chunk();
         let size = Size::from_bytes(content.bytes().len() as u64);
+        self.load.received_bytes += size.as_bytes();
         self.arrived.insert(request, content);
         self.tell(now, TargetInput::Received { request, chunk, size, intact: true });
         self.carry_out(now, wishes, news);
@@ -175,6 +208,18 @@ impl TargetHost {
         ticket
     }
 
+    /// Keeps the time in which the disk is busy up to date.
+    fn account(&mut self, now: Time) {
+        match (self.disk_busy_since, self.asked.is_empty()) {
+            (None, false) => self.disk_busy_since = Some(now),
+            (Some(since), true) => {
+                self.load.disk_busy += now.saturating_since(since);
+                self.disk_busy_since = None;
+            }
+            _ => {}
+        }
+    }
+
     /// Carries out what both machines want, until neither wants anything.
     fn carry_out(&mut self, now: Time, wishes: &mut Vec<TargetWish>, news: &mut Vec<TargetNews>) {
         while !self.store_effects.is_empty() || !self.target_effects.is_empty() {
@@ -193,6 +238,7 @@ impl TargetHost {
                 self.target_effects = effects;
             }
         }
+        self.account(now);
     }
 
     fn store_effect(&mut self, now: Time, effect: Effect, news: &mut Vec<TargetNews>) {
@@ -244,6 +290,7 @@ impl TargetHost {
             }
             TargetEffect::Transfer { request, start, .. } => {
                 if let Some(content) = self.read.remove(&request) {
+                    self.load.sent_bytes += content.bytes().len() as u64;
                     wishes.push(TargetWish::Transfer { request, content, start });
                 }
             }
