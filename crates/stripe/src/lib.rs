@@ -1,0 +1,21 @@
+//! Stripes.
+#![no_std]
+
+extern crate alloc;
+
+mod code;
+mod content;
+pub mod coordinated;
+mod lineage;
+mod machine;
+#[cfg(test)]
+mod mistake;
+
+pub use code::{Code, CodeError};
+pub use content::{Bytes, Content};
+pub use lineage::{Birth, ClientId, Lineage, RequestId, Stamp, Vector};
+pub use machine::{Effect, Failure, Input, Load, Mark, Operation, Outcome, Peer, Timer};
+
+#[cfg(test)]
+#[path = "../tests/check/mod.rs"]
+mod check;

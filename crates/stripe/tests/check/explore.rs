@@ -1,0 +1,289 @@
+//! Visits all states that a small stripe can get into.
+//!
+//! The network is the set of all messages that were ever sent. Each of them may arrive at any time,
+//! again and again, or never: so messages are lost, repeated and reordered in all ways at once. Faults
+//! strike at any time, as often as the budget allows.
+
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
+
+use slotcast_units::Time;
+use stateright::{Checker, HasDiscoveries, Model, Property};
+
+use super::cluster::{Cluster, Envelope, Mode, Pending};
+use super::history::Script;
+use super::std::println;
+use crate::{ClientId, Effect, Input, Peer, Timer};
+
+/// A small stripe, what its clients do, and what may fail.
+#[derive(Debug, Clone)]
+pub(super) struct Explored<M: Mode> {
+    pub(super) mode: M,
+    pub(super) scripts: Vec<Script>,
+    pub(super) faults: Faults,
+}
+
+/// How often what may fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(super) struct Faults {
+    /// Servers that lose their memory and restart.
+    pub(super) restarts: u8,
+    /// Servers that lose their disk, too, and are replaced.
+    pub(super) losses: u8,
+    /// Clients that die.
+    pub(super) deaths: u8,
+    /// Leases that end too early.
+    pub(super) expiries: u8,
+    /// Timers that fire though something else is still to happen. Otherwise they fire when nothing else
+    /// would; for messages that were only slow, that is the same.
+    pub(super) hurries: u8,
+}
+
+type Shared<M> = Arc<Envelope<<M as Mode>::Message>>;
+
+#[derive(Debug, Clone)]
+pub(super) struct State<M: Mode> {
+    cluster: Cluster<M>,
+    network: BTreeSet<Shared<M>>,
+    faults: Faults,
+}
+
+impl<M: Mode> PartialEq for State<M> {
+    fn eq(&self, other: &Self) -> bool {
+        self.faults == other.faults
+            && self.cluster.hosts == other.cluster.hosts
+            && self.cluster.history == other.cluster.history
+            && self.network == other.network
+    }
+}
+
+impl<M: Mode> Hash for State<M> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.faults.hash(state);
+        self.cluster.hosts.hash(state);
+        self.cluster.history.hash(state);
+        self.network.hash(state);
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Action<T> {
+    Deliver(Arc<Envelope<T>>),
+    Stored(Peer),
+    Wake(Peer, Timer),
+    Restart(Peer),
+    Lose(Peer),
+    Die(Peer),
+}
+
+impl<M: Mode> State<M> {
+    /// Carries out what can only happen at once, or makes no difference when it happens.
+    /// That it concerns `peer` is all that changed.
+    fn settle(&mut self, peer: Peer, mut pending: Vec<Pending<M>>) {
+        while let Some(next) = pending.pop() {
+            match next {
+                Pending::Send(envelope) => {
+                    if self.cluster.host(envelope.to).alive {
+                        self.network.insert(Arc::new(envelope));
+                    }
+                }
+                Pending::Loaded(peer, load) => {
+                    self.cluster.loaded(peer, load, Time::ZERO, &mut pending);
+                }
+                // These are actions.
+                Pending::Stored(_) | Pending::Wake(..) => {}
+            }
+        }
+        // A timer that finds nothing to do may as well fire at once.
+        self.cluster.retire_timer(peer);
+    }
+}
+
+impl<M: Mode> Model for Explored<M> {
+    type State = State<M>;
+    type Action = Action<M::Message>;
+
+    fn init_states(&self) -> Vec<State<M>> {
+        let mut pending = Vec::new();
+        let cluster = Cluster::new(self.mode.clone(), &self.scripts, &mut pending);
+        let mut state = State { cluster, network: BTreeSet::new(), faults: self.faults };
+        state.settle(Peer::Client(ClientId(0)), pending);
+        alloc::vec![state]
+    }
+
+    fn actions(&self, state: &State<M>, actions: &mut Vec<Self::Action>) {
+        let faults = state.faults;
+        actions.extend(state.network.iter().cloned().map(Action::Deliver));
+        for host in &state.cluster.hosts {
+            let peer = host.peer;
+            if !host.storing.is_empty() {
+                actions.push(Action::Stored(peer));
+            }
+            let leases = host.timers.iter().filter(|timer| matches!(timer, Timer::Lease(_)));
+            if faults.expiries > 0 {
+                actions.extend(leases.map(|timer| Action::Wake(peer, *timer)));
+            }
+            let client = matches!(peer, Peer::Client(_));
+            if client && host.alive && faults.deaths > 0 {
+                actions.push(Action::Die(peer));
+            }
+            if !client && faults.restarts > 0 {
+                actions.push(Action::Restart(peer));
+            }
+            if !client && faults.losses > 0 && peer != Peer::Lock {
+                actions.push(Action::Lose(peer));
+            }
+        }
+        let retries = self.retries(state);
+        if faults.hurries > 0 || !retries.is_empty() && !self.moves(state) {
+            actions.extend(retries);
+        }
+    }
+
+    fn next_state(&self, last: &State<M>, action: Self::Action) -> Option<State<M>> {
+        if !last.changes(&action) {
+            return None;
+        }
+        let mut state = last.clone();
+        let mut pending = Vec::new();
+        let peer = match action {
+            Action::Deliver(envelope) => {
+                let Envelope { from, to, message } = Envelope::clone(&envelope);
+                let input = Input::Message { from, message };
+                state.cluster.input(to, Time::ZERO, input, &mut pending);
+                to
+            }
+            Action::Stored(peer) => {
+                state.cluster.stored(peer, Time::ZERO, &mut pending);
+                peer
+            }
+            Action::Wake(peer, timer) => {
+                let budget = match timer {
+                    Timer::Lease(_) => &mut state.faults.expiries,
+                    _ => &mut state.faults.hurries,
+                };
+                *budget = budget.saturating_sub(1);
+                state.cluster.input(peer, Time::ZERO, Input::Wake(timer), &mut pending);
+                peer
+            }
+            Action::Restart(peer) => {
+                state.faults.restarts -= 1;
+                state.cluster.crash(peer, false, Time::ZERO, &mut pending);
+                peer
+            }
+            Action::Lose(peer) => {
+                state.faults.losses -= 1;
+                state.cluster.crash(peer, true, Time::ZERO, &mut pending);
+                peer
+            }
+            Action::Die(peer) => {
+                state.faults.deaths -= 1;
+                state.cluster.crash(peer, false, Time::ZERO, &mut pending);
+                peer
+            }
+        };
+        state.settle(peer, pending);
+        Some(state)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        alloc::vec![
+            Property::always("the stripe is right", |_, state: &State<M>| {
+                state.cluster.problem().is_none()
+            }),
+            Property::always("nothing is stuck", |model: &Self, state: &State<M>| {
+                state.is_finished() || model.goes_on(state)
+            }),
+            Property::sometimes("everything ends", |_, state: &State<M>| state.is_finished()),
+        ]
+    }
+}
+
+impl<M: Mode> State<M> {
+    /// Whether all operations have ended and nothing is going on.
+    fn is_finished(&self) -> bool {
+        self.cluster.history.is_over() && self.cluster.is_quiet()
+    }
+}
+
+impl<M: Mode> State<M> {
+    /// Whether `action` makes a difference.
+    fn changes(&self, action: &Action<M::Message>) -> bool {
+        let (peer, input) = match action {
+            Action::Deliver(envelope) => {
+                let Envelope { from, to, message } = Envelope::clone(envelope);
+                (to, Input::Message { from, message })
+            }
+            Action::Wake(peer, timer) => (*peer, Input::Wake(*timer)),
+            _ => return true,
+        };
+        let (changed, effects) = self.cluster.tried(peer, input);
+        changed
+            || effects.into_iter().any(|effect| match effect {
+                Effect::Send { to, message } => {
+                    let envelope = Envelope { from: peer, to, message };
+                    self.cluster.host(to).alive && !self.network.contains(&envelope)
+                }
+                Effect::Wake { .. } => false,
+                _ => true,
+            })
+    }
+}
+
+impl<M: Mode> Explored<M> {
+    /// The timers that may fire, except leases.
+    fn retries(&self, state: &State<M>) -> Vec<Action<M::Message>> {
+        let timers = state.cluster.hosts.iter().flat_map(|host| {
+            let retries = host.timers.iter().filter(|timer| !matches!(timer, Timer::Lease(_)));
+            retries.map(|timer| Action::Wake(host.peer, *timer))
+        });
+        timers.collect()
+    }
+
+    /// Whether a message or a disk changes anything in `state`.
+    fn moves(&self, state: &State<M>) -> bool {
+        let mut messages = state.network.iter().cloned().map(Action::Deliver);
+        state.cluster.hosts.iter().any(|host| !host.storing.is_empty())
+            || messages.any(|action| state.changes(&action))
+    }
+
+    /// Whether anything happens in `state` without a further fault.
+    fn goes_on(&self, state: &State<M>) -> bool {
+        self.moves(state) || self.retries(state).iter().any(|action| state.changes(action))
+    }
+
+    /// Visits all states, and returns how many there are and what was found to be wrong.
+    pub(super) fn visit(self) -> Visit {
+        let checker = self.checker().finish_when(HasDiscoveries::AnyFailures).spawn_bfs().join();
+        let violation = checker.discoveries().into_iter().find_map(|(name, path)| {
+            let last = path.last_state().cluster.problem();
+            let actions = path.into_actions();
+            let ended = name == "everything ends";
+            (!ended).then(|| alloc::format!("{name}: {last:?}\n{actions:#?}"))
+        });
+        let ends = checker.discovery("everything ends").is_some();
+        Visit { states: checker.unique_state_count(), violation, ends }
+    }
+}
+
+/// What came out of a visit.
+#[derive(Debug)]
+pub(super) struct Visit {
+    pub(super) states: usize,
+    pub(super) violation: Option<String>,
+    pub(super) ends: bool,
+}
+
+impl Visit {
+    /// Demands that all was well, and prints the number of states for the record.
+    pub(super) fn assert_right(&self, name: &str) {
+        println!("{name}: {} states", self.states);
+        if let Some(violation) = &self.violation {
+            panic!("{name}: {violation}");
+        }
+        assert!(self.ends, "{name}: no history comes to its end");
+    }
+}
