@@ -7,6 +7,7 @@ mod code;
 mod content;
 pub mod coordinated;
 mod lineage;
+pub mod locked;
 mod machine;
 #[cfg(test)]
 mod mistake;

@@ -15,4 +15,10 @@ pub enum Mistake {
     HearTheDead,
     /// A parity server drops an update of the data server that tells it to settle.
     SettleAll,
+    /// A client releases the lock before its writes are durable.
+    ReleaseEarly,
+    /// A server takes writes of holdings that are over.
+    NoFence,
+    /// The lock server gives the lock of a dead client to the next one as it is.
+    SkipRecovery,
 }

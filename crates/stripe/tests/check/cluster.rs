@@ -44,6 +44,10 @@ pub(super) trait Mode: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// Whether a node has nothing to finish.
     fn is_quiet(node: &Self::Node) -> bool;
 
+    /// Whether a node takes no notice of this message, now or later. `over` says that it is a client
+    /// that is through with its script.
+    fn is_late(node: &Self::Node, over: bool, message: &Self::Message) -> bool;
+
     /// What is wrong with the stripe, whatever it is doing.
     fn problem(&self, cluster: &Cluster<Self>) -> Option<String>;
 
@@ -198,6 +202,16 @@ impl<M: Mode> Cluster<M> {
             M::handle(&mut node, input, &mut effects);
         }
         (node != host.node, effects)
+    }
+
+    /// Whether it makes no difference, now and later, when this message arrives.
+    pub(super) fn ignores(&self, envelope: &Envelope<M::Message>) -> bool {
+        let over = match envelope.to {
+            Peer::Client(ClientId(id)) => self.history.clients[id as usize].script.is_empty(),
+            _ => false,
+        };
+        let host = self.host(envelope.to);
+        !host.alive || M::is_late(&host.node, over, &envelope.message)
     }
 
     /// Lets the timer of `peer` fire if that changes nothing but that it can be set again.

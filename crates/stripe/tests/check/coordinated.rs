@@ -141,6 +141,10 @@ impl Mode for Coordinated {
         }
     }
 
+    fn is_late(_node: &Node, over: bool, _message: &Message<Unit>) -> bool {
+        over
+    }
+
     fn problem(&self, cluster: &Cluster<Self>) -> Option<String> {
         let problem = |peer: Peer| {
             let disk = &cluster.host(peer).disk;

@@ -17,7 +17,7 @@ fn stripe(data: u32, parity: u32, clients: &[&[Step]], faults: Faults) -> Explor
     let retry = Span::from_ms(1);
     let mode = Coordinated { code, retry, rebuild_after: None, mistake: Mistake::None };
     let scripts = (0..).zip(clients).map(|(id, steps)| script(id, steps)).collect::<Vec<_>>();
-    Explored { mode, scripts, faults }
+    Explored { mode, scripts, faults, prompt_disks: false }
 }
 
 const NONE: Faults = Faults { restarts: 0, losses: 0, deaths: 0, expiries: 0, hurries: 0 };
@@ -65,6 +65,38 @@ fn one_unit_with_a_loss() {
 fn one_unit_with_a_death() {
     let visit = stripe(2, 1, &[&[Write(0)], &[Write(0), Read(0)]], DEATH).visit();
     visit.assert_right("coordinated, one unit, a dead client");
+}
+
+#[test]
+fn a_read_from_the_other_units() {
+    let faults = Faults { restarts: 1, hurries: 1, ..NONE };
+    let mut explored = stripe(2, 1, &[&[Write(0)], &[Read(0)]], faults);
+    explored.mode.rebuild_after = Some(0);
+    explored.visit().assert_right("coordinated, read from the other units, a restart");
+}
+
+#[test]
+fn two_parity_units_with_a_loss() {
+    let visit = stripe(2, 2, &[&[Write(0)]], LOSS).visit();
+    visit.assert_right("coordinated, two parity units, a loss");
+}
+
+#[test]
+fn two_parity_units_with_two_losses() {
+    let visit = stripe(2, 2, &[&[Write(0)]], Faults { losses: 2, ..NONE }).visit();
+    visit.assert_right("coordinated, two parity units, two losses");
+}
+
+#[test]
+fn restart_and_loss() {
+    let visit = stripe(2, 1, &[&[Write(0)]], Faults { losses: 1, restarts: 1, ..NONE }).visit();
+    visit.assert_right("coordinated, restart and loss");
+}
+
+#[test]
+fn restarts() {
+    let visit = stripe(2, 1, &[&[Write(0)], &[Write(1)]], Faults { restarts: 2, ..NONE }).visit();
+    visit.assert_right("coordinated, restarts");
 }
 
 /// Visits with a mistake planted in the machines, and demands that it is found.

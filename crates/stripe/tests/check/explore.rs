@@ -24,6 +24,9 @@ pub(super) struct Explored<M: Mode> {
     pub(super) mode: M,
     pub(super) scripts: Vec<Script>,
     pub(super) faults: Faults,
+    /// Whether writes are durable at once. Where nothing but the answer depends on when a write is
+    /// durable, a slow disk is the same as a slow message, and prompt ones save many states.
+    pub(super) prompt_disks: bool,
 }
 
 /// How often what may fail.
@@ -82,21 +85,26 @@ pub(super) enum Action<T> {
 impl<M: Mode> State<M> {
     /// Carries out what can only happen at once, or makes no difference when it happens.
     /// That it concerns `peer` is all that changed.
-    fn settle(&mut self, peer: Peer, mut pending: Vec<Pending<M>>) {
+    fn settle(&mut self, peer: Peer, prompt_disks: bool, mut pending: Vec<Pending<M>>) {
         while let Some(next) = pending.pop() {
             match next {
                 Pending::Send(envelope) => {
-                    if self.cluster.host(envelope.to).alive {
+                    if !self.cluster.ignores(&envelope) {
                         self.network.insert(Arc::new(envelope));
                     }
                 }
                 Pending::Loaded(peer, load) => {
                     self.cluster.loaded(peer, load, Time::ZERO, &mut pending);
                 }
+                Pending::Stored(peer) if prompt_disks => {
+                    self.cluster.stored(peer, Time::ZERO, &mut pending);
+                }
                 // These are actions.
                 Pending::Stored(_) | Pending::Wake(..) => {}
             }
         }
+        let cluster = &self.cluster;
+        self.network.retain(|envelope| envelope.to != peer || !cluster.ignores(envelope));
         // A timer that finds nothing to do may as well fire at once.
         self.cluster.retire_timer(peer);
     }
@@ -110,22 +118,21 @@ impl<M: Mode> Model for Explored<M> {
         let mut pending = Vec::new();
         let cluster = Cluster::new(self.mode.clone(), &self.scripts, &mut pending);
         let mut state = State { cluster, network: BTreeSet::new(), faults: self.faults };
-        state.settle(Peer::Client(ClientId(0)), pending);
+        state.settle(Peer::Client(ClientId(0)), self.prompt_disks, pending);
         alloc::vec![state]
     }
 
     fn actions(&self, state: &State<M>, actions: &mut Vec<Self::Action>) {
         let faults = state.faults;
-        actions.extend(state.network.iter().cloned().map(Action::Deliver));
+        actions.extend(state.moves());
+        let stuck = actions.is_empty();
+        actions.extend(state.timers().filter(|action| match action {
+            _ if stuck => true,
+            Action::Wake(_, Timer::Lease(_)) => faults.expiries > 0,
+            _ => faults.hurries > 0,
+        }));
         for host in &state.cluster.hosts {
             let peer = host.peer;
-            if !host.storing.is_empty() {
-                actions.push(Action::Stored(peer));
-            }
-            let leases = host.timers.iter().filter(|timer| matches!(timer, Timer::Lease(_)));
-            if faults.expiries > 0 {
-                actions.extend(leases.map(|timer| Action::Wake(peer, *timer)));
-            }
             let client = matches!(peer, Peer::Client(_));
             if client && host.alive && faults.deaths > 0 {
                 actions.push(Action::Die(peer));
@@ -137,16 +144,9 @@ impl<M: Mode> Model for Explored<M> {
                 actions.push(Action::Lose(peer));
             }
         }
-        let retries = self.retries(state);
-        if faults.hurries > 0 || !retries.is_empty() && !self.moves(state) {
-            actions.extend(retries);
-        }
     }
 
     fn next_state(&self, last: &State<M>, action: Self::Action) -> Option<State<M>> {
-        if !last.changes(&action) {
-            return None;
-        }
         let mut state = last.clone();
         let mut pending = Vec::new();
         let peer = match action {
@@ -181,11 +181,13 @@ impl<M: Mode> Model for Explored<M> {
             }
             Action::Die(peer) => {
                 state.faults.deaths -= 1;
+                // Its lease, if it has one, ends at some time.
+                state.faults.expiries += 1;
                 state.cluster.crash(peer, false, Time::ZERO, &mut pending);
                 peer
             }
         };
-        state.settle(peer, pending);
+        state.settle(peer, self.prompt_disks, pending);
         Some(state)
     }
 
@@ -194,8 +196,10 @@ impl<M: Mode> Model for Explored<M> {
             Property::always("the stripe is right", |_, state: &State<M>| {
                 state.cluster.problem().is_none()
             }),
-            Property::always("nothing is stuck", |model: &Self, state: &State<M>| {
-                state.is_finished() || model.goes_on(state)
+            Property::always("nothing is stuck", |_, state: &State<M>| {
+                state.is_finished()
+                    || state.moves().next().is_some()
+                    || state.timers().next().is_some()
             }),
             Property::sometimes("everything ends", |_, state: &State<M>| state.is_finished()),
         ]
@@ -210,6 +214,22 @@ impl<M: Mode> State<M> {
 }
 
 impl<M: Mode> State<M> {
+    /// What messages and disks can change.
+    fn moves(&self) -> impl Iterator<Item = Action<M::Message>> {
+        let messages = self.network.iter().cloned().map(Action::Deliver);
+        let storing = self.cluster.hosts.iter().filter(|host| !host.storing.is_empty());
+        let stored = storing.map(|host| Action::Stored(host.peer));
+        messages.chain(stored).filter(|action| self.changes(action))
+    }
+
+    /// The timers that are set and would change anything.
+    fn timers(&self) -> impl Iterator<Item = Action<M::Message>> {
+        let timers = self.cluster.hosts.iter().flat_map(|host| {
+            host.timers.iter().map(|timer| Action::Wake(host.peer, *timer))
+        });
+        timers.filter(|action| self.changes(action))
+    }
+
     /// Whether `action` makes a difference.
     fn changes(&self, action: &Action<M::Message>) -> bool {
         let (peer, input) = match action {
@@ -225,7 +245,7 @@ impl<M: Mode> State<M> {
             || effects.into_iter().any(|effect| match effect {
                 Effect::Send { to, message } => {
                     let envelope = Envelope { from: peer, to, message };
-                    self.cluster.host(to).alive && !self.network.contains(&envelope)
+                    !self.cluster.ignores(&envelope) && !self.network.contains(&envelope)
                 }
                 Effect::Wake { .. } => false,
                 _ => true,
@@ -234,30 +254,9 @@ impl<M: Mode> State<M> {
 }
 
 impl<M: Mode> Explored<M> {
-    /// The timers that may fire, except leases.
-    fn retries(&self, state: &State<M>) -> Vec<Action<M::Message>> {
-        let timers = state.cluster.hosts.iter().flat_map(|host| {
-            let retries = host.timers.iter().filter(|timer| !matches!(timer, Timer::Lease(_)));
-            retries.map(|timer| Action::Wake(host.peer, *timer))
-        });
-        timers.collect()
-    }
-
-    /// Whether a message or a disk changes anything in `state`.
-    fn moves(&self, state: &State<M>) -> bool {
-        let mut messages = state.network.iter().cloned().map(Action::Deliver);
-        state.cluster.hosts.iter().any(|host| !host.storing.is_empty())
-            || messages.any(|action| state.changes(&action))
-    }
-
-    /// Whether anything happens in `state` without a further fault.
-    fn goes_on(&self, state: &State<M>) -> bool {
-        self.moves(state) || self.retries(state).iter().any(|action| state.changes(action))
-    }
-
     /// Visits all states, and returns how many there are and what was found to be wrong.
     pub(super) fn visit(self) -> Visit {
-        let checker = self.checker().finish_when(HasDiscoveries::AnyFailures).spawn_bfs().join();
+        let checker = self.checker().finish_when(HasDiscoveries::AnyFailures).target_state_count(MOST_STATES).spawn_bfs().join();
         let violation = checker.discoveries().into_iter().find_map(|(name, path)| {
             let last = path.last_state().cluster.problem();
             let actions = path.into_actions();
@@ -265,9 +264,13 @@ impl<M: Mode> Explored<M> {
             (!ended).then(|| alloc::format!("{name}: {last:?}\n{actions:#?}"))
         });
         let ends = checker.discovery("everything ends").is_some();
-        Visit { states: checker.unique_state_count(), violation, ends }
+        let complete = checker.state_count() < MOST_STATES;
+        Visit { states: checker.unique_state_count(), violation, ends, complete }
     }
 }
+
+/// A visit stops here: no check that is meant to end needs as many, repeated ones counted.
+const MOST_STATES: usize = 30_000_000;
 
 /// What came out of a visit.
 #[derive(Debug)]
@@ -275,6 +278,7 @@ pub(super) struct Visit {
     pub(super) states: usize,
     pub(super) violation: Option<String>,
     pub(super) ends: bool,
+    pub(super) complete: bool,
 }
 
 impl Visit {
@@ -284,6 +288,7 @@ impl Visit {
         if let Some(violation) = &self.violation {
             panic!("{name}: {violation}");
         }
+        assert!(self.complete, "{name}: more than {MOST_STATES} states");
         assert!(self.ends, "{name}: no history comes to its end");
     }
 }

@@ -11,5 +11,7 @@ mod coordinated;
 mod coordinated_tests;
 mod explore;
 mod history;
+mod locked;
+mod locked_tests;
 
 extern crate std;
