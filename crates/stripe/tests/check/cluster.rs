@@ -71,8 +71,17 @@ pub(super) struct Envelope<T> {
 pub(super) enum Pending<M: Mode> {
     Send(Envelope<M::Message>),
     Stored(Peer),
-    Loaded(Peer, Load),
+    Loaded(Loaded<M>),
     Wake(Peer, Time, Timer),
+}
+
+/// A read that was carried out, and is to be answered.
+#[derive(Debug, Clone)]
+pub(super) struct Loaded<M: Mode> {
+    peer: Peer,
+    incarnation: u32,
+    load: Load,
+    record: Option<M::Record>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -178,7 +187,11 @@ impl<M: Mode> Cluster<M> {
                     self.host_mut(peer).storing.push_back((mark, write));
                     pending.push(Pending::Stored(peer));
                 }
-                Effect::Load(load) => pending.push(Pending::Loaded(peer, load)),
+                Effect::Load(load) => {
+                    let host = self.host(peer);
+                    let (record, incarnation) = (M::read(&host.disk, &load), host.incarnation);
+                    pending.push(Pending::Loaded(Loaded { peer, incarnation, load, record }));
+                }
                 Effect::Prefetch(_) => {}
                 Effect::Wake { at, timer } => {
                     let new = self.host_mut(peer).timers.insert(timer);
@@ -232,16 +245,12 @@ impl<M: Mode> Cluster<M> {
         }
     }
 
-    /// A read of `peer` ends.
-    pub(super) fn loaded(
-        &mut self,
-        peer: Peer,
-        load: Load,
-        now: Time,
-        pending: &mut Vec<Pending<M>>,
-    ) {
-        let record = M::read(&self.host(peer).disk, &load);
-        self.input(peer, now, Input::Loaded { load, record }, pending);
+    /// A read is answered, unless who asked has crashed since.
+    pub(super) fn loaded(&mut self, read: Loaded<M>, now: Time, pending: &mut Vec<Pending<M>>) {
+        let Loaded { peer, incarnation, load, record } = read;
+        if self.host(peer).incarnation == incarnation {
+            self.input(peer, now, Input::Loaded { load, record }, pending);
+        }
     }
 
     /// A server loses its memory, and its disk if `lost`; it, or its replacement, starts again. A client

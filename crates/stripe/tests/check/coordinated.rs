@@ -4,10 +4,12 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use slotcast_engine::Stream;
 use slotcast_units::{Span, Time};
 
 use super::cluster::{Cluster, Mode};
 use super::history::{Unit, ZERO, content_of};
+use super::storm::{Storms, Weather};
 use crate::coordinated::{
     Client, ClientConfig, DataConfig, DataServer, Disk, Effect, Input, Message, ParityConfig,
     ParityServer, Record, Write,
@@ -190,4 +192,37 @@ impl Mode for Coordinated {
             })
         })
     }
+}
+
+impl Storms for Coordinated {
+    fn drawn(random: &mut Stream) -> (Coordinated, Weather) {
+        let weather = Weather::drawn(random);
+        let rebuild_after = random.chance(0.5).then_some(1);
+        let retry = Span::from_us(500 + random.below(10_000));
+        let code = drawn_code(random);
+        (Coordinated { code, retry, rebuild_after, mistake: Mistake::None }, weather)
+    }
+
+    fn is_whole(cluster: &Cluster<Self>, peer: Peer) -> bool {
+        let host = cluster.host(peer);
+        match &host.node {
+            Node::Client(_) => true,
+            Node::Data(_) => !host.disk.slots.is_empty(),
+            Node::Parity(server) => server.is_ready() && host.disk.image.is_some(),
+        }
+    }
+
+    fn parity(&self) -> u8 {
+        self.code.parity()
+    }
+
+    fn data(&self) -> u8 {
+        self.code.data()
+    }
+}
+
+/// One of the codes that storms blow on.
+pub(super) fn drawn_code(random: &mut Stream) -> Code {
+    let (data, parity) = [(2, 1), (8, 1), (4, 2), (2, 2), (8, 3)][random.below(5) as usize];
+    Code::new(data, parity).expect("a code")
 }

@@ -93,9 +93,7 @@ impl<M: Mode> State<M> {
                         self.network.insert(Arc::new(envelope));
                     }
                 }
-                Pending::Loaded(peer, load) => {
-                    self.cluster.loaded(peer, load, Time::ZERO, &mut pending);
-                }
+                Pending::Loaded(read) => self.cluster.loaded(read, Time::ZERO, &mut pending),
                 Pending::Stored(peer) if prompt_disks => {
                     self.cluster.stored(peer, Time::ZERO, &mut pending);
                 }

@@ -4,10 +4,13 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use slotcast_engine::Stream;
 use slotcast_units::{Span, Time};
 
 use super::cluster::{Cluster, Mode};
+use super::coordinated::drawn_code;
 use super::history::{Unit, ZERO, content_of};
+use super::storm::{Storms, Weather};
 use crate::locked::{
     Client, ClientConfig, Disk, Effect, Input, LockConfig, LockServer, Message, Record, UnitConfig,
     UnitServer, Write,
@@ -213,5 +216,35 @@ impl Locked {
         let shared = tokens.windows(2).any(|pair| pair[0] == pair[1]);
         let future = tokens.last() > server.token().as_ref() && server.token().is_some();
         (shared || future).then(|| format!("holdings {tokens:?}, granted {:?}", server.token()))
+    }
+}
+
+impl Storms for Locked {
+    fn drawn(random: &mut Stream) -> (Locked, Weather) {
+        let mut weather = Weather::drawn(random);
+        let retry = Span::from_us(500 + random.below(10_000));
+        let code = drawn_code(random);
+        // A holding that is cut off in an update and a lost server are more than this mode survives.
+        let lease = if random.chance(0.5) {
+            (weather.deaths, weather.restarts) = (0, 0);
+            Span::from_secs(1000)
+        } else {
+            weather.losses = 0;
+            Span::from_us(500 + random.below(200_000))
+        };
+        (Locked { code, retry, lease, mistake: Mistake::None }, weather)
+    }
+
+    fn is_whole(cluster: &Cluster<Self>, peer: Peer) -> bool {
+        let host = cluster.host(peer);
+        !matches!(host.node, Node::Unit(_)) || host.disk.unit.is_some()
+    }
+
+    fn parity(&self) -> u8 {
+        self.code.parity()
+    }
+
+    fn data(&self) -> u8 {
+        self.code.data()
     }
 }

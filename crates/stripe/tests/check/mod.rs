@@ -13,5 +13,7 @@ mod explore;
 mod history;
 mod locked;
 mod locked_tests;
+mod storm;
+mod storm_tests;
 
 extern crate std;

@@ -115,6 +115,11 @@ impl<C: Content> ParityServer<C> {
         }
     }
 
+    /// Whether its content is there.
+    pub fn is_ready(&self) -> bool {
+        matches!(self.phase, Phase::Ready(_))
+    }
+
     /// Whether it has nothing to finish: its content is there and includes all that it knows of.
     pub fn is_quiet(&self) -> bool {
         matches!(&self.phase, Phase::Ready(ready) if ready.is_quiet())
