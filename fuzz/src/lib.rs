@@ -37,7 +37,7 @@ pub fn decode(datagram: &[u8]) -> Option<Message> {
 pub fn seal(datagram: &mut [u8]) {
     let Some((header, body)) = datagram.split_first_chunk_mut::<HEADER_LEN>() else { return };
     let Ok(len) = u16::try_from(body.len()) else { return };
-    header[..3].copy_from_slice(b"RC\x01");
+    header[..3].copy_from_slice(b"RC\x02");
     header[4..6].copy_from_slice(&len.to_le_bytes());
     // The time of sending: below the limit.
     header[21] &= 0x3f;

@@ -65,7 +65,7 @@ fn explained(setting: &Setting) -> String {
         setting.section(),
         setting.name()
     ));
-    if setting.section() != "seeds" {
+    if setting.can_be_swept() {
         text.push_str(&format!(
             "  swept                [[sweep]]\n                       {key} = [{value}, ...]\n"
         ));

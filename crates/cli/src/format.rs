@@ -61,13 +61,14 @@ fn decimals(value: f64) -> usize {
     }
 }
 
-/// `1039 ± 12`: both with the decimals of the mean.
-pub(crate) fn estimate(estimate: Estimate) -> String {
-    match estimate.ci95 {
-        Some(ci95) => {
-            format!("{} ± {ci95:.*}", figure(estimate.value), decimals(estimate.value))
+/// `1039 ± 12`: both with the decimals of the larger one.
+pub(crate) fn estimate(Estimate { value, ci95 }: Estimate) -> String {
+    match ci95 {
+        Some(ci95) if !value.is_nan() => {
+            let decimals = decimals(value.abs().max(ci95));
+            format!("{value:.decimals$} ± {ci95:.decimals$}")
         }
-        None => figure(estimate.value),
+        _ => figure(value),
     }
 }
 

@@ -5,20 +5,27 @@
     reason = "ring 3 reads files and clocks"
 )]
 
+mod chart;
+mod compare;
 mod explain;
 mod failure;
 mod format;
 mod list;
+mod node;
 mod output;
+mod plan;
+mod plan_text;
 mod progress;
 mod reproduce;
 mod sim;
+mod statistics;
+mod sweep;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Object storage by appointment: simulate a cluster, and repeat the published evaluations.
+/// Object storage by appointment: plan and simulate a cluster, and repeat the published evaluations.
 #[derive(Debug, Parser)]
 #[command(name = "slotcast", version, after_help = EXAMPLES, max_term_width = 100)]
 struct Cli {
@@ -28,28 +35,48 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  slotcast plan small                          does this cluster hold, and what is its limit
   slotcast reproduce                           repeat every published figure
   slotcast sim experiments/first.toml          run one experiment
+  slotcast compare a.json b.json               two results of sim --json, metric by metric
+  slotcast sweep experiments/open-loop.toml    every point of a sweep; goes on where it was stopped
   slotcast sim --list                          everything that an experiment can set
   slotcast explain disk.rate                   one of those in full
 
 Exit status:
   0  all is well
   1  a claim that must hold does not, or two runs that must be equal differ
-  2  the input is wrong, and nothing has run";
+  2  the input is wrong and nothing has run, or the output cannot be written
+  130  a sweep was stopped by Ctrl-C; what is finished is kept";
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Serve(node::serve::Arguments),
+    Put(node::put::Arguments),
+    Get(node::get::Arguments),
+    Stat(node::stat::Arguments),
+    Status(node::status::Arguments),
     Reproduce(reproduce::Arguments),
     Sim(sim::Arguments),
+    Compare(compare::Arguments),
+    Sweep(sweep::Arguments),
+    Plan(plan::Arguments),
     Explain(explain::Arguments),
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
+        Command::Serve(arguments) => node::serve::run(&arguments),
+        Command::Put(arguments) => node::put::run(&arguments),
+        Command::Get(arguments) => node::get::run(&arguments),
+        Command::Stat(arguments) => node::stat::run(&arguments),
+        Command::Status(arguments) => node::status::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
+        Command::Sweep(arguments) => sweep::run(&arguments),
+        Command::Plan(arguments) => plan::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
     };
     result.unwrap_or_else(failure::report)

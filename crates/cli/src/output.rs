@@ -62,6 +62,13 @@ impl Destination {
         }
     }
 
+    /// Writes `text`.
+    pub(crate) fn write_text(&mut self, text: &str) -> Result<(), Failure> {
+        self.write(|out| {
+            Ok::<_, Failure>(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+        })
+    }
+
     /// Writes `value` as indented JSON with a newline.
     pub(crate) fn write_json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
         self.write(|out| {

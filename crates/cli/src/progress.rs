@@ -19,9 +19,28 @@ pub(crate) struct Bar {
 impl Bar {
     /// For `units` of work.
     pub(crate) fn new(units: u64) -> Bar {
-        let style =
-            ProgressStyle::with_template("{bar:40} {percent:>3}%  {elapsed} of about {duration}")
-                .expect("a valid template");
+        Bar::with_template(units, "{bar:40} {percent:>3}%  {elapsed} of about {duration}  {msg}")
+    }
+
+    /// The same with what [`tell`](Bar::tell) was told, and the time that is left.
+    pub(crate) fn counting(units: u64) -> Bar {
+        Bar::with_template(units, "{bar:40} {percent:>3}%  {msg}, {eta} left")
+    }
+
+    /// For work in steps, each of which [`begins`](Bar::begin) a bar of its own.
+    pub(crate) fn steps() -> Bar {
+        Bar::with_template(1, "{elapsed}  {bar:20}  {msg}")
+    }
+
+    /// A step of `units` begins.
+    pub(crate) fn begin(&self, message: String, units: u64) {
+        self.bar.set_length(units);
+        self.bar.set_position(0);
+        self.bar.set_message(message);
+    }
+
+    fn with_template(units: u64, template: &str) -> Bar {
+        let style = ProgressStyle::with_template(template).expect("a valid template");
         let bar = ProgressBar::with_draw_target(Some(units), ProgressDrawTarget::hidden());
         let never = !io::stderr().is_terminal();
         Bar { bar: bar.with_style(style), start: Instant::now(), shown: AtomicBool::new(never) }
@@ -33,6 +52,16 @@ impl Bar {
         if self.start.elapsed() > PATIENCE && !self.shown.swap(true, Ordering::Relaxed) {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
+    }
+
+    /// Adds `units` to the work.
+    pub(crate) fn expect(&self, units: u64) {
+        self.bar.inc_length(units);
+    }
+
+    /// Writes `message` beside the bar.
+    pub(crate) fn tell(&self, message: String) {
+        self.bar.set_message(message);
     }
 
     /// Takes the bar away while `print` writes.

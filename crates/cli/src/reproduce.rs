@@ -20,16 +20,21 @@ use crate::progress::Bar;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  slotcast reproduce                           every evaluation
+  slotcast reproduce                           what was published, in seconds
+  slotcast reproduce --all                     every evaluation, in minutes
   slotcast reproduce replicast --seeds 3       one of them, quicker and less exact
   slotcast reproduce --json figures.json       also as data, with the pictures
   slotcast reproduce --list
 
 Exit status 1 if a claim that must hold does not.")]
 pub(crate) struct Arguments {
-    /// Evaluations to repeat; all if none is named
-    #[arg(value_name = "NAME")]
+    /// Evaluations to repeat; those that were published as a whole if none is named
+    #[arg(value_name = "NAME", conflicts_with = "all")]
     names: Vec<String>,
+
+    /// Repeat every evaluation, also those that take minutes
+    #[arg(long)]
+    all: bool,
 
     /// Write the results as JSON, to stdout for `-` (docs/json.md)
     #[arg(long, value_name = "FILE")]
@@ -104,7 +109,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
 fn prepare(arguments: &Arguments) -> Result<Vec<Prepared>, Failure> {
     let wanted: Vec<&'static Evaluation> = if arguments.names.is_empty() {
-        CATALOGUE.iter().collect()
+        CATALOGUE.iter().filter(|known| arguments.all || known.by_default).collect()
     } else {
         arguments.names.iter().map(|name| named(name)).collect::<Result<_, _>>()?
     };
@@ -123,10 +128,11 @@ fn named(name: &str) -> Result<&'static Evaluation, Box<InputError>> {
 }
 
 fn listed() -> String {
-    let mut table = text_table(&["name", "what it repeats", "experiments"]);
+    let mut table = text_table(&["name", "by default", "what it repeats", "experiments"]);
     for evaluation in CATALOGUE {
         let files: Vec<_> = evaluation.parts.iter().map(|part| part.file).collect();
-        table.add_row([evaluation.name, evaluation.title, &files.join("\n")]);
+        let by_default = if evaluation.by_default { "yes" } else { "no" };
+        table.add_row([evaluation.name, by_default, evaluation.title, &files.join("\n")]);
     }
     format!("{table}\n")
 }

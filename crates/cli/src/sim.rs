@@ -6,15 +6,15 @@ use std::time::Instant;
 
 use clap::Args;
 use slotcast_lab::{
-    Completions, Estimate, Execution, Experiment, InputError, Metrics, PointReport, Progress,
-    Runner, SimReport, UNITS_PER_RUN, mismatches, write_trace,
+    Closing, Completions, Estimate, Experiment, InputError, Metrics, Onlooker, PointReport, Runner,
+    SimReport, Study, TraceSpan, UNITS_PER_RUN, mismatches, write_events, write_perfetto,
 };
 
 use crate::failure::{Failure, Outcome};
 use crate::format::{align_right, counted, estimate, figure, percentage, table};
 use crate::output::{Destination, print};
 use crate::progress::Bar;
-use crate::{VERSION, list};
+use crate::{VERSION, list, statistics};
 
 /// Run one experiment: every point of its sweep with every seed
 #[derive(Debug, Args)]
@@ -23,7 +23,10 @@ Examples:
   slotcast sim experiments/first.toml
   slotcast sim experiments/first.toml --set disk.rate=1000MiB/s --set workload.chunk_size=1MiB
   slotcast sim experiments/first.toml --seeds 20 --json result.json
-  slotcast sim experiments/first.toml --seeds 1 --trace trace.txt
+  slotcast sim experiments/first.toml --precision 1%
+  slotcast sim experiments/first.toml --set statistics.warmup=found
+  slotcast sim experiments/first.toml --seeds 1 --trace trace.json --trace-span 6ms..8ms
+  slotcast sim experiments/first.toml --seeds 1 --events -
   slotcast sim experiments/first.toml --check-determinism
   slotcast sim --list")]
 pub(crate) struct Arguments {
@@ -39,6 +42,19 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     seeds: Option<u32>,
 
+    /// Run more seeds until throughput, mean and p99 latency are known to within this part of them: the
+    /// same as --set statistics.precision=P
+    #[arg(long, value_name = "P")]
+    precision: Option<String>,
+
+    /// With a precision, the most seeds: the same as --set statistics.max_seeds=N
+    #[arg(long, value_name = "N")]
+    max_seeds: Option<u32>,
+
+    /// With a precision, the most time: the same as --set statistics.max_time=T
+    #[arg(long, value_name = "T")]
+    max_time: Option<String>,
+
     /// The first seed: the same as --set seeds.first=S
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
@@ -51,9 +67,18 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Write every event of the first seed's run, to stdout for `-` (docs/experiments.md)
+    /// Write what happens in the first seed's run for the Perfetto viewer, to stdout for `-`
+    /// (docs/traces.md)
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+
+    /// Write only this part of the run to the trace, as in 6ms..8ms
+    #[arg(long, value_name = "FROM..TO", requires = "trace")]
+    trace_span: Option<TraceSpan>,
+
+    /// Write every event of the first seed's run as a line, to stdout for `-` (docs/traces.md)
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
 
     /// Run everything twice, in different threads, and compare the trace hashes
     #[arg(long)]
@@ -72,28 +97,32 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let experiment = read(arguments)?;
     let mut json = Destination::open_if_given(arguments.json.as_deref())?;
     let mut trace = Destination::open_if_given(arguments.trace.as_deref())?;
+    let mut events = Destination::open_if_given(arguments.events.as_deref())?;
 
-    let bar = Bar::new(units(arguments, &experiment));
+    let bar = Bar::new(0);
     let advance = |units| bar.advance(units);
+    let (scenario, seed) = (&experiment.points[0].scenario, experiment.seeds.first);
     if let Some(trace) = &mut trace {
-        let scenario = &experiment.points[0].scenario;
-        trace.write(|out| write_trace(scenario, experiment.seeds.first, out, &advance))?;
+        let span = arguments.trace_span.unwrap_or(TraceSpan::WHOLE);
+        bar.expect(UNITS_PER_RUN);
+        trace.write(|out| write_perfetto(scenario, seed, span, out, &advance))?;
+    }
+    if let Some(events) = &mut events {
+        bar.expect(UNITS_PER_RUN);
+        events.write(|out| write_events(scenario, seed, out, &advance))?;
     }
     let start = Instant::now();
-    let (runs, same) = execute(arguments, &experiment, &advance)?;
+    let (study, same) = execute(arguments, &experiment, &bar)?;
     bar.finish();
-    let report = SimReport::new(VERSION, &experiment, &runs, start.elapsed());
+    let report = SimReport::of_study(VERSION, &study, start.elapsed());
     if !same {
         return Ok(ExitCode::from(1));
     }
 
-    let taken = |destination: &Option<Destination>| {
-        destination.as_ref().is_some_and(Destination::is_stdout)
-    };
-    if !taken(&json) && !taken(&trace) {
+    if ![&json, &trace, &events].into_iter().flatten().any(Destination::is_stdout) {
         print(&told(&experiment, &report))?;
         if arguments.check_determinism {
-            let runs = counted(runs.iter().map(Vec::len).sum(), "run");
+            let runs = counted(study.runs.iter().map(Vec::len).sum(), "run");
             print(&format!("deterministic: {runs}, each done twice, same trace hashes\n"))?;
         }
     }
@@ -107,16 +136,30 @@ fn read(arguments: &Arguments) -> Result<Experiment, Failure> {
     let mut overrides = arguments.set.clone();
     overrides.extend(arguments.seeds.map(|count| format!("seeds.count={count}")));
     overrides.extend(arguments.seed.map(|first| format!("seeds.first={first}")));
+    let precision = arguments.precision.as_ref();
+    overrides.extend(precision.map(|share| format!("statistics.precision={share}")));
+    overrides.extend(arguments.max_seeds.map(|most| format!("statistics.max_seeds={most}")));
+    let max_time = arguments.max_time.as_ref();
+    overrides.extend(max_time.map(|time| format!("statistics.max_time={time}")));
     let file = arguments.file.as_ref().expect("clap requires a file without --list");
     let experiment = Experiment::from_file(file, &overrides)?;
-    let is_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
-    if is_stdout(&arguments.json) && is_stdout(&arguments.trace) {
-        let message = "--json and --trace cannot both go to standard output";
+    let outputs = [
+        ("--json", &arguments.json),
+        ("--trace", &arguments.trace),
+        ("--events", &arguments.events),
+    ];
+    let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+    let mut to_stdout = outputs.into_iter().filter(|(_, path)| to_stdout(path));
+    if let (Some((first, _)), Some((second, _))) = (to_stdout.next(), to_stdout.next()) {
+        let message = format!("{first} and {second} cannot both go to standard output");
         return Err(InputError::plain(message).into());
     }
-    if arguments.trace.is_some() && experiment.points.len() != 1 {
+    let mut of_one_run = outputs[1..].iter().filter(|(_, path)| path.is_some());
+    if experiment.points.len() != 1
+        && let Some((option, _)) = of_one_run.next()
+    {
         let message = format!(
-            "--trace needs an experiment of one point; this one has {}",
+            "{option} needs an experiment of one point; this one has {}",
             experiment.points.len()
         );
         let swept: Vec<_> = experiment.points[0].swept.iter().map(|(s, _)| s.key).collect();
@@ -126,36 +169,49 @@ fn read(arguments: &Arguments) -> Result<Experiment, Failure> {
     Ok(experiment)
 }
 
-/// Units of progress that everything together will report.
-fn units(arguments: &Arguments, experiment: &Experiment) -> u64 {
-    let once = experiment.points.len() as u64 * u64::from(experiment.seeds.count);
-    let times = if arguments.check_determinism { 2 } else { 1 };
-    (once * times + u64::from(arguments.trace.is_some())) * UNITS_PER_RUN
+impl Onlooker for Bar {
+    fn expect(&self, runs: u64) {
+        Bar::expect(self, runs * UNITS_PER_RUN);
+    }
+
+    fn progress(&self, units: u64) {
+        self.advance(units);
+    }
+
+    fn closing(&self, Closing { figure, wanted }: Closing) {
+        let reached = figure.relative.map_or("?".into(), |part| format!("{:.1}", part * 100.0));
+        self.tell(format!(
+            "{} {} ± {reached} % → {} %",
+            figure.name,
+            crate::format::figure(figure.estimate.value),
+            wanted * 100.0
+        ));
+    }
 }
 
 /// Runs everything, twice if asked to; false if the second time differs.
 fn execute(
     arguments: &Arguments,
     experiment: &Experiment,
-    progress: Progress<'_>,
-) -> Result<(Vec<Vec<Execution>>, bool), Failure> {
-    let Experiment { points, seeds, .. } = experiment;
+    bar: &Bar,
+) -> Result<(Study, bool), Failure> {
     let runner = Runner::new(arguments.threads.map(usize::from))?;
-    let runs = runner.run(points, *seeds, Completions::Drop, progress)?;
+    let study = runner.study(experiment, Completions::Drop, bar)?;
     if !arguments.check_determinism {
-        return Ok((runs, true));
+        return Ok((study, true));
     }
     // Other threads, while the first ones still live: nothing left in a thread can be found again.
     let other = Runner::new(arguments.threads.map(usize::from))?;
-    let again = other.run(points, *seeds, Completions::Drop, progress)?;
-    let different = mismatches(points, &runs, &again);
+    bar.expect(study.runs.iter().map(Vec::len).sum::<usize>() as u64 * UNITS_PER_RUN);
+    let again = other.again(&study, &|units| bar.advance(units))?;
+    let different = mismatches(&study.experiment.points, &study.runs, &again);
     for mismatch in &different {
         eprintln!(
             "Error: not deterministic: seed {} gave trace hash {:016x}, then {:016x} {}",
             mismatch.seed, mismatch.first, mismatch.second, mismatch.point
         );
     }
-    Ok((runs, different.is_empty()))
+    Ok((study, different.is_empty()))
 }
 
 fn told(experiment: &Experiment, report: &SimReport) -> String {
@@ -168,8 +224,10 @@ fn told(experiment: &Experiment, report: &SimReport) -> String {
         Some(point) => text.push_str(&metrics_table(&point.metrics, point)),
         None => text.push_str(&sweep_table(experiment, report)),
     }
+    text.push_str("\n\n");
+    text.push_str(&statistics::notes(report));
     text.push_str(&format!(
-        "\n\n{}, {} events in {:.3} s, {} events/s; seeds {} to {}; trace hash {}\n",
+        "\n{}, {} events in {:.3} s, {} events/s; seeds {} to {}; trace hash {}\n",
         counted(report.all_points().map(|point| point.runs.len()).sum(), "run"),
         report.events,
         report.wall_time_s,
@@ -182,7 +240,7 @@ fn told(experiment: &Experiment, report: &SimReport) -> String {
 }
 
 fn metrics_table(metrics: &Metrics, point: &PointReport) -> String {
-    let mut table = table(&["metric", "mean ± 95 % interval", "unit"]);
+    let mut table = table(&["metric", "value ± 95 % interval", "unit"]);
     let mut row = |name: &str, value: String, unit: &str| {
         table.add_row([name, &value, unit]);
     };
@@ -208,6 +266,7 @@ fn metrics_table(metrics: &Metrics, point: &PointReport) -> String {
     }
     row("disk utilization", percentage(metrics.disk_utilization), "");
     row("disk queue length", estimate(metrics.disk_queue_length), "chunks");
+    row("disk wait", estimate(metrics.disk_wait_us), "us");
     row("link utilization", percentage(metrics.link_utilization), "");
     for (name, count) in point.counts.iter().filter(|(_, count)| **count > 0) {
         row(&name.replace('_', " "), count.to_string(), "in all runs");
@@ -216,7 +275,8 @@ fn metrics_table(metrics: &Metrics, point: &PointReport) -> String {
     table.to_string()
 }
 
-fn sweep_table(experiment: &Experiment, report: &SimReport) -> String {
+/// The points of a sweep, one line each.
+pub(crate) fn sweep_table(experiment: &Experiment, report: &SimReport) -> String {
     let swept: Vec<_> = experiment.points[0].swept.iter().map(|(s, _)| s.key).collect();
     let columns = ["chunks/s", "latency us", "p99 us", "disk", "queue", "link", "failures"];
     let header: Vec<_> = swept.iter().copied().chain(columns).collect();

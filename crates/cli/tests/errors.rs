@@ -134,8 +134,28 @@ fn an_argument_of_set_is_checked_like_a_line_of_the_file() {
 #[test]
 fn a_trace_of_several_points_is_refused() {
     let text = "[[sweep]]\ncluster.replicas = [2, 3]\n";
-    let said = rejected("points.toml", text, &["--trace", "-"]);
-    says(&said, &["one point", "--set", "cluster.replicas"]);
+    for option in ["--trace", "--events"] {
+        let said = rejected("points.toml", text, &[option, "-"]);
+        says(&said, &[option, "one point", "--set", "cluster.replicas"]);
+    }
+}
+
+#[test]
+fn only_one_thing_goes_to_standard_output() {
+    for options in [["--json", "-", "--trace", "-"], ["--trace", "-", "--events", "-"]] {
+        let said = rejected("streams.toml", support::SMALL, &options);
+        says(&said, &[options[0], options[2], "standard output"]);
+    }
+}
+
+#[test]
+fn a_span_that_is_none_is_refused() {
+    let refused =
+        |span| rejected("span.toml", support::SMALL, &["--trace", "-", "--trace-span", span]);
+    for (span, why) in [("5ms", "20ms..25ms"), ("5ms..1ms", "later"), ("0..1", "duration")] {
+        says(&refused(span), &["--trace-span", why]);
+    }
+    says(&refused("4ms..5ms"), &["span of the trace", "the run ends at 4ms"]);
 }
 
 #[test]

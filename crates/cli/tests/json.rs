@@ -22,7 +22,7 @@ fn is_estimate(value: &Value, with_interval: bool) {
 #[test]
 fn an_experiment_is_one_object_with_named_metrics() {
     let json = sim("plain.toml", SMALL, &[]);
-    assert_eq!(json["schema"], 1);
+    assert_eq!(json["schema"], 2);
     assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(json["name"], "small");
     assert_eq!(json["seed"], 1);
@@ -37,15 +37,28 @@ fn an_experiment_is_one_object_with_named_metrics() {
     for name in ["chunks_per_s", "disk_utilization", "disk_queue_length", "link_utilization"] {
         is_estimate(&metrics[name], true);
     }
-    for name in ["mean", "p50", "p90", "p99", "p999", "max"] {
+    for name in ["mean", "p50", "p90", "p99", "p999"] {
         is_estimate(&metrics["latency_us"][name], true);
         is_estimate(&metrics["put_latency_us"][name], true);
     }
+    is_estimate(&metrics["latency_us"]["max"], false);
     assert!(metrics.get("get_latency_us").is_none(), "there were no gets");
     assert!(json["counts"]["puts"].as_u64().expect("a count") > 0);
     let runs = json["runs"].as_array().expect("a list");
     assert_eq!(runs.len(), 3);
     assert_eq!(runs[2]["seed"], 3);
+    for definition in json["metric_definitions"].as_array().expect("a list") {
+        let name = definition["name"].as_str().expect("a text");
+        assert!(definition["unit"].is_string());
+        assert!(["lower", "higher", "neither"].contains(&definition["better"].as_str().unwrap()));
+        if name.starts_with("put_latency") || name.starts_with("get_latency") {
+            assert!(runs[0]["metrics"].get(name).is_none(), "there were only puts");
+            continue;
+        }
+        assert!(runs.iter().all(|run| run["metrics"][name].is_f64()), "{name}");
+        let path = name.replace('.', "/");
+        is_estimate(metrics.pointer(&format!("/{path}")).expect("its place"), true);
+    }
     assert!(json.get("points").is_none() && json.get("sweep").is_none());
 }
 
@@ -89,7 +102,7 @@ fn reproduce_gives_rows_claims_and_figures() {
     assert!(run.status == 0 || run.status == 1, "{}", run.stderr);
     let json: Value =
         serde_json::from_str(&run.stdout).expect("stdout holds JSON and nothing else");
-    assert_eq!(json["schema"], 1);
+    assert_eq!(json["schema"], 2);
     let rows = json["rows"].as_array().expect("a list");
     let row = |id: &str, mode: &str| {
         let found = rows.iter().find(|row| row["id"] == id && row["mode"] == mode);

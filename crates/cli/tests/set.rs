@@ -51,11 +51,13 @@ fn one_key_of_every_section_takes_effect() {
         "protocol.kind=uch-ccp",
         "replicast.bid_gap=1us",
         "unicast.control_size=200B",
+        "dctcp.gain=10%",
         "quirks.free_last_frame=true",
         "workload.chunk_size=64KiB",
         "faults.message_delay=0",
         "run.length=3ms",
         "seeds.first=5",
+        "statistics.warmup=as-published",
     ]
     .map(String::from);
     let sections = settings.iter().map(|s| s.split('.').next().expect("a section"));
@@ -65,6 +67,7 @@ fn one_key_of_every_section_takes_effect() {
     assert_eq!(told["disk.rate"], "1000MiB/s");
     assert_eq!(told["quirks.free_last_frame"], "true");
     assert_eq!(told["seeds.first"], "5");
+    assert_eq!(told["statistics.warmup"], "as-published");
 }
 
 #[test]

@@ -30,20 +30,20 @@ fn a_reader_that_stops_early_is_no_error() {
 }
 
 #[test]
-fn a_trace_has_a_header_and_ordered_lines() {
-    let path = file("trace.toml", SMALL);
-    let trace = scratch("trace.txt");
+fn events_have_a_header_and_ordered_lines() {
+    let path = file("events.toml", SMALL);
+    let events = scratch("events.txt");
     let run = slotcast(&[
         "sim",
         path.to_str().expect("a plain path"),
         "--seeds",
         "1",
-        "--trace",
-        trace.to_str().expect("a plain path"),
+        "--events",
+        events.to_str().expect("a plain path"),
     ]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     #[allow(clippy::disallowed_methods, reason = "a test reads what was written")]
-    let text = std::fs::read_to_string(trace).expect("the file is there");
+    let text = std::fs::read_to_string(events).expect("the file is there");
     let mut lines = text.lines();
     let header: Vec<_> = lines.next().expect("a header").split_whitespace().collect();
     assert_eq!(header, ["time_us", "sequence", "place", "kind", "request", "detail"]);
@@ -57,6 +57,29 @@ fn a_trace_has_a_header_and_ordered_lines() {
         count += 1;
     }
     assert!(count > 100, "{count} events");
+}
+
+#[test]
+fn a_trace_is_json_and_keeps_to_its_span() {
+    let path = file("trace.toml", SMALL);
+    let arguments = |more: &[&str]| {
+        let sim = ["sim", path.to_str().expect("a plain path"), "--seeds", "1", "--trace", "-"];
+        let run = slotcast(&[&sim, more].concat());
+        assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+        serde_json::from_str::<serde_json::Value>(&run.stdout).expect("JSON and nothing else")
+    };
+    let slices = |trace: &serde_json::Value| {
+        let events = trace["traceEvents"].as_array().expect("a list").clone();
+        events.into_iter().filter(|event| event["ph"] == "X").collect::<Vec<_>>()
+    };
+    let (whole, part) = (arguments(&[]), arguments(&["--trace-span", "1.5ms..2ms"]));
+    let (whole, part) = (slices(&whole), slices(&part));
+    assert!(part.len() > 100 && whole.len() > 3 * part.len(), "{} of {}", part.len(), whole.len());
+    for slice in part {
+        let ts = slice["ts"].as_f64().expect("a time");
+        let end = ts + slice["dur"].as_f64().expect("a time");
+        assert!(ts < 2000.0 && end > 1500.0, "{slice}");
+    }
 }
 
 #[test]

@@ -62,5 +62,5 @@ pub use agenda::{Agenda, TimerId};
 pub use event::Event;
 pub use queue::{EventQueue, HeapQueue, LadderQueue, Scheduled};
 pub use simulation::{Model, Simulation};
-pub use stats::{Counter, FifoStation, Gauge, Resource, Tally, Usage};
+pub use stats::{Counter, FifoStation, Gauge, Little, Queueing, Resource, Tally, Usage};
 pub use streams::{Stream, Streams};

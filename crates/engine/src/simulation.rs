@@ -79,8 +79,14 @@ impl<M: Model, Q: EventQueue<M::Event>> Simulation<M, Q> {
     /// Executes the next `max_events` events, or all if there are fewer, and returns how many it were.
     /// The clock stays at the last of them.
     pub fn run(&mut self, max_events: u64) -> u64 {
+        self.run_some(Time::NEVER, max_events)
+    }
+
+    /// Executes the next `max_events` events up to and at `end`, or all of these if there are fewer, and
+    /// returns how many it were. The clock stays at the last of them.
+    pub fn run_some(&mut self, end: Time, max_events: u64) -> u64 {
         let before = self.executed;
-        self.execute(Time::NEVER, max_events, &mut |_, _, _| {});
+        self.execute(end, max_events, &mut |_, _, _| {});
         self.executed - before
     }
 

@@ -188,9 +188,13 @@ fn run_counts_what_it_executes<Q: EventQueue<Step>>() {
             simulation.agenda().cancel(id);
         }
     }
-    assert_eq!(simulation.run(3), 3);
-    assert_eq!(simulation.now(), at(4));
-    assert_eq!(simulation.run(100), 2);
+    assert_eq!(simulation.run(2), 2);
+    assert_eq!(simulation.now(), at(2));
+    assert_eq!(simulation.run_some(at(7), 1), 1);
+    assert_eq!(simulation.run_some(at(7), 100), 1);
+    assert_eq!(simulation.now(), at(6), "at the last event, not at the end");
+    assert_eq!(simulation.run_some(at(7), 100), 0);
+    assert_eq!(simulation.run(100), 1);
     assert_eq!(simulation.run(100), 0);
 }
 

@@ -1,12 +1,21 @@
 //! The published evaluations that can be repeated by name.
 
 use crate::choosy;
+use crate::dctcp;
+use crate::double_booking;
 use crate::evaluation::Evaluation;
 use crate::nearest::nearest;
+use crate::next_steps;
 use crate::replicast;
 
 /// Every evaluation. A new one is a line here, a module like `replicast`, and its experiment files.
-pub static CATALOGUE: &[Evaluation] = &[replicast::EVALUATION, choosy::EVALUATION];
+pub static CATALOGUE: &[Evaluation] = &[
+    replicast::EVALUATION,
+    choosy::EVALUATION,
+    dctcp::EVALUATION,
+    double_booking::EVALUATION,
+    next_steps::EVALUATION,
+];
 
 /// The evaluation called `name`, or else the name that is most like it.
 pub fn evaluation(name: &str) -> Result<&'static Evaluation, Option<&'static str>> {

@@ -3,28 +3,39 @@
 use slotcast_units::Span;
 
 use crate::evaluation::{
-    Claim, Evaluation, Figure, Figures, Findings, Measured, Mode, Part, Row, Series,
+    Claim, Evaluation, Figure, Figures, Findings, Measured, Mode, Model, Part, Row, Series,
 };
+use crate::paired::{chunk_and_disk, gains, per_seed};
 
 /// The evaluation, for the catalogue.
 pub(crate) const EVALUATION: Evaluation = Evaluation {
     name: "choosy",
     title: "Choosy Initiator, storagetarget.com 2016: Figures 3 to 6",
+    by_default: true,
     parts: &[
         Part {
             title: "Figures 3 to 6: from a standing start, as published",
             file: "experiments/choosy.toml",
             text: include_str!("../../../experiments/choosy.toml"),
-            evaluate: as_published,
+            model: Model::Cluster(as_published),
         },
         Part {
             title: "The same in steady state, warm-up removed",
             file: "experiments/choosy-steady.toml",
             text: include_str!("../../../experiments/choosy-steady.toml"),
-            evaluate: |measured| Findings {
+            model: Model::Cluster(|measured| Findings {
                 rows: rows(measured, Mode::SteadyState),
                 figures: Figures::new(),
-            },
+            }),
+        },
+        Part {
+            title: "The gain by length of run: 128 KiB, 400 MB/s",
+            file: "experiments/choosy-length.toml",
+            text: include_str!("../../../experiments/choosy-length.toml"),
+            model: Model::Cluster(|measured| Findings {
+                rows: by_length(measured),
+                figures: Figures::new(),
+            }),
         },
     ],
     claims,
@@ -42,11 +53,10 @@ const AVERAGED: usize = 10;
 
 /// `128KiB/400MBps/start-17us`.
 fn cell(point: &Measured) -> String {
-    let chunk = point.scenario.workload.chunk_size;
-    let disk = point.scenario.disk.rate.as_bps() / (8 << 20);
+    let place = chunk_and_disk(point);
     match point.scenario.workload.start_spread {
-        Span::ZERO => format!("{chunk}/{disk}MBps/start-at-once"),
-        spread => format!("{chunk}/{disk}MBps/start-{spread}"),
+        Span::ZERO => format!("{place}/start-at-once"),
+        spread => format!("{place}/start-{spread}"),
     }
 }
 
@@ -61,15 +71,35 @@ fn pairs(measured: &[Measured]) -> impl Iterator<Item = (&Measured, &Measured)> 
     })
 }
 
-fn per_seed(point: &Measured, of: impl Fn(&slotcast_sim::RunReport) -> f64) -> Vec<f64> {
-    point.runs.iter().map(|run| of(&run.report)).collect()
-}
-
 /// Share of the puts of a run that took longer than the text's spikes, in percent.
 fn spikes(report: &slotcast_sim::RunReport) -> f64 {
     let all = report.completions.len().max(1) as f64;
     let over = report.completions.iter().filter(|c| c.latency().as_us_f64() > SPIKE_US).count();
     over as f64 / all * 100.0
+}
+
+/// The text shows 200 puts, picked at random, of one run: of all such samples of a run, the share in
+/// which no put took longer than its spikes, in percent.
+fn unspoilt_samples(report: &slotcast_sim::RunReport) -> f64 {
+    let all = report.completions.len();
+    let over = report.completions.iter().filter(|c| c.latency().as_us_f64() > SPIKE_US).count();
+    // One put after the other is picked, each from what is left, and none may be over.
+    let none_over =
+        |picked: usize| all.saturating_sub(over + picked) as f64 / (all - picked) as f64;
+    (0..SAMPLE.min(all)).map(none_over).product::<f64>() * 100.0
+}
+
+/// The gain of runs that end after 2.5 to 40 ms.
+fn by_length(measured: &[Measured]) -> Vec<Row> {
+    let row = |(plain, choosy): (&Measured, &Measured)| {
+        let id = format!("choosy/{}/gain_after_{}", cell(plain), plain.scenario.run.length);
+        Row::new(id, None, &gains(plain, choosy, mean_latency), "%", Mode::AsPublished)
+    };
+    pairs(measured).map(row).collect()
+}
+
+fn mean_latency(report: &slotcast_sim::RunReport) -> f64 {
+    report.latency.mean
 }
 
 fn rows(measured: &[Measured], mode: Mode) -> Vec<Row> {
@@ -82,20 +112,15 @@ fn rows(measured: &[Measured], mode: Mode) -> Vec<Row> {
         let row = |name: &str, samples: &[f64], unit| {
             Row::new(format!("choosy/{place}/{name}"), None, samples, unit, mode)
         };
-        let without = per_seed(plain, |r| r.latency.mean);
-        let with = per_seed(choosy, |r| r.latency.mean);
-        rows.push(row("without/mean_latency", &without, "us"));
-        rows.push(row("with/mean_latency", &with, "us"));
-        // The same seed is the same load, so the difference is taken seed by seed.
-        let gain: Vec<f64> = without
-            .iter()
-            .zip(&with)
-            .map(|(without, with)| (1.0 - with / without) * 100.0)
-            .collect();
+        rows.push(row("without/mean_latency", &per_seed(plain, mean_latency), "us"));
+        rows.push(row("with/mean_latency", &per_seed(choosy, mean_latency), "us"));
+        let gain = gains(plain, choosy, mean_latency);
         rows.push(row("gain", &gain, "%").with_note("gain: published as 8 to 20 %"));
         if place.starts_with("1MiB/1000MBps") {
             rows.push(row("without/over_7ms", &per_seed(plain, spikes), "%"));
             rows.push(row("with/over_7ms", &per_seed(choosy, spikes), "%"));
+            rows.push(row("without/samples_without_7ms", &per_seed(plain, unspoilt_samples), "%"));
+            rows.push(row("with/samples_without_7ms", &per_seed(choosy, unspoilt_samples), "%"));
         }
     }
     rows
@@ -163,6 +188,21 @@ fn claims(findings: &Findings) -> Vec<Claim> {
         certain: true,
         measured: listed(&gains),
     });
+    let after = |length: &'static str| rows(Mode::AsPublished, length).collect::<Vec<_>>();
+    let (first, tenth, fortieth) =
+        (after("/gain_after_2.5ms"), after("/gain_after_10ms"), after("/gain_after_40ms"));
+    claims.push(Claim {
+        id: "gain/at-the-start".into(),
+        text: "128 KiB, 400 MB/s: the gain is inside 8 to 20 % after 2.5 ms, and after 40 ms below half \
+               of that after 10 ms"
+            .into(),
+        holds: !first.is_empty()
+            && first.iter().all(|row| PUBLISHED_GAIN.contains(&row.measured))
+            && tenth.len() == fortieth.len()
+            && tenth.iter().zip(&fortieth).all(|(a, b)| b.measured < a.measured / 2.0),
+        certain: true,
+        measured: format!("{}; {}; {}", listed(&first), listed(&tenth), listed(&fortieth)),
+    });
     let share = |name: &'static str| rows(Mode::AsPublished, name).collect::<Vec<_>>();
     let (without, with) = (share("without/over_7ms"), share("with/over_7ms"));
     claims.push(Claim {
@@ -202,11 +242,15 @@ mod tests {
             row("choosy/1MiB/1000MBps/start-17us/gain", &[10.0, 11.0, 12.0]),
             row("choosy/1MiB/1000MBps/start-17us/without/over_7ms", &[4.0, 5.0]),
             row("choosy/1MiB/1000MBps/start-17us/with/over_7ms", &[0.0, 0.0]),
+            row("choosy/128KiB/400MBps/start-17us/gain_after_2.5ms", &[10.0, 11.0]),
+            row("choosy/128KiB/400MBps/start-17us/gain_after_10ms", &[2.5, 2.6]),
+            row("choosy/128KiB/400MBps/start-17us/gain_after_40ms", &[0.5, 0.7]),
         ];
         assert!(verdicts(good.clone()).iter().all(|(_, holds)| *holds));
         let mut none = good;
         none[0] = row("choosy/1MiB/1000MBps/start-17us/gain", &[-1.0, 1.0, 0.5]);
         none[2] = row("choosy/1MiB/1000MBps/start-17us/with/over_7ms", &[4.5, 5.0]);
+        none[5] = row("choosy/128KiB/400MBps/start-17us/gain_after_40ms", &[2.5, 2.7]);
         assert!(verdicts(none).iter().all(|(_, holds)| !holds));
         assert!(verdicts(Vec::new()).iter().all(|(_, holds)| !holds), "nothing was measured");
     }

@@ -129,6 +129,43 @@ pub struct Measured {
     pub runs: Vec<Execution>,
 }
 
+/// What a part's runs were, all together.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Done {
+    pub(crate) findings: Findings,
+    /// Number of runs.
+    pub(crate) runs: usize,
+    /// Events over all runs.
+    pub(crate) events: u64,
+    /// Hash over the trace hashes of all runs.
+    pub(crate) trace_hash: u64,
+}
+
+/// The runs of a part, read from its file and checked.
+pub(crate) trait Runs: std::fmt::Debug {
+    /// Number of runs, each of which tells [`UNITS_PER_RUN`] of progress.
+    fn count(&self) -> u64;
+
+    /// Does all of them.
+    ///
+    /// # Errors
+    /// If something cannot be run.
+    fn run(&self, runner: &Runner, progress: Progress<'_>) -> Result<Done, Box<InputError>>;
+}
+
+/// Reads a part's file.
+pub(crate) type Prepare = fn(&Part, Option<u32>) -> Result<Box<dyn Runs>, Box<InputError>>;
+
+/// How a part's file is read and run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Model {
+    /// The file is an experiment like those of `slotcast sim`; the function makes rows of its runs.
+    Cluster(fn(&[Measured]) -> Findings),
+    /// Another model, with files of its own. The number replaces the file's number of seeds.
+    #[expect(dead_code, reason = "the models beside the cluster come next")]
+    Other(Prepare),
+}
+
 /// One experiment of an evaluation, and how its runs become rows.
 #[derive(Debug)]
 pub struct Part {
@@ -138,7 +175,7 @@ pub struct Part {
     pub file: &'static str,
     /// What the file says.
     pub text: &'static str,
-    pub(crate) evaluate: fn(&[Measured]) -> Findings,
+    pub(crate) model: Model,
 }
 
 /// A published evaluation that can be repeated by name.
@@ -148,6 +185,9 @@ pub struct Evaluation {
     pub name: &'static str,
     /// Where it was published.
     pub title: &'static str,
+    /// Whether it is repeated when none is asked for by name: those that were published as a whole, and
+    /// take seconds.
+    pub by_default: bool,
     /// What is run, one after another.
     pub parts: &'static [Part],
     pub(crate) claims: fn(&Findings) -> Vec<Claim>,
@@ -177,11 +217,56 @@ impl Outcome {
     }
 }
 
+/// A cluster's experiment, and how its runs become rows.
+#[derive(Debug)]
+struct ClusterRuns {
+    experiment: Experiment,
+    evaluate: fn(&[Measured]) -> Findings,
+}
+
+impl Runs for ClusterRuns {
+    fn count(&self) -> u64 {
+        self.experiment.points.len() as u64 * u64::from(self.experiment.seeds.count)
+    }
+
+    fn run(&self, runner: &Runner, progress: Progress<'_>) -> Result<Done, Box<InputError>> {
+        let Experiment { points, seeds, .. } = &self.experiment;
+        let runs = runner.run(points, *seeds, Completions::Keep, progress)?;
+        let measured: Vec<_> = points
+            .iter()
+            .zip(runs)
+            .map(|(point, runs)| Measured { scenario: point.scenario.clone(), runs })
+            .collect();
+        let reports = || measured.iter().flat_map(|m| &m.runs).map(|run| &run.report);
+        Ok(Done {
+            findings: (self.evaluate)(&measured),
+            runs: reports().count(),
+            events: reports().map(|report| report.events).sum(),
+            trace_hash: combined_hash(reports()),
+        })
+    }
+}
+
+impl Part {
+    fn prepare(&self, seeds: Option<u32>) -> Result<Box<dyn Runs>, Box<InputError>> {
+        match self.model {
+            Model::Other(prepare) => prepare(self, seeds),
+            Model::Cluster(evaluate) => {
+                let mut experiment = Experiment::from_toml(self.file, self.text, &[])?;
+                if let Some(count) = seeds {
+                    experiment.seeds = Seeds { count, ..experiment.seeds };
+                }
+                Ok(Box::new(ClusterRuns { experiment, evaluate }))
+            }
+        }
+    }
+}
+
 /// An evaluation whose experiments have been read and checked.
 #[derive(Debug)]
 pub struct Prepared {
     evaluation: &'static Evaluation,
-    experiments: Vec<Experiment>,
+    parts: Vec<Box<dyn Runs>>,
 }
 
 impl Evaluation {
@@ -190,15 +275,8 @@ impl Evaluation {
     /// # Errors
     /// If an experiment file is wrong, which a test excludes.
     pub fn prepare(&'static self, seeds: Option<u32>) -> Result<Prepared, Box<InputError>> {
-        let mut experiments = Vec::new();
-        for part in self.parts {
-            let mut experiment = Experiment::from_toml(part.file, part.text, &[])?;
-            if let Some(count) = seeds {
-                experiment.seeds = Seeds { count, ..experiment.seeds };
-            }
-            experiments.push(experiment);
-        }
-        Ok(Prepared { evaluation: self, experiments })
+        let parts = self.parts.iter().map(|part| part.prepare(seeds));
+        Ok(Prepared { evaluation: self, parts: parts.collect::<Result<_, _>>()? })
     }
 }
 
@@ -210,8 +288,7 @@ impl Prepared {
 
     /// Units of progress that [`Prepared::run`] will report.
     pub fn units(&self) -> u64 {
-        let runs = |e: &Experiment| e.points.len() as u64 * u64::from(e.seeds.count);
-        self.experiments.iter().map(runs).sum::<u64>() * UNITS_PER_RUN
+        self.parts.iter().map(|part| part.count()).sum::<u64>() * UNITS_PER_RUN
     }
 
     /// Runs the parts. `finished` is called after each of them with what it found, so that a reader
@@ -234,23 +311,14 @@ impl Prepared {
             trace_hash: 0,
         };
         let mut hash = Vec::new();
-        for (part, experiment) in self.evaluation.parts.iter().zip(&self.experiments) {
-            let Experiment { points, seeds, .. } = experiment;
-            let runs = runner.run(points, *seeds, Completions::Keep, progress)?;
-            let measured: Vec<_> = points
-                .iter()
-                .zip(runs)
-                .map(|(point, runs)| Measured { scenario: point.scenario.clone(), runs })
-                .collect();
-            let reports = || measured.iter().flat_map(|m| &m.runs).map(|run| &run.report);
-            outcome.runs += reports().count();
-            outcome.events += reports().map(|report| report.events).sum::<u64>();
-            hash.push(combined_hash(reports()));
-
-            let findings = (part.evaluate)(&measured);
-            finished(part, &findings);
-            outcome.findings.rows.extend(findings.rows);
-            outcome.findings.figures.extend(findings.figures);
+        for (part, prepared) in self.evaluation.parts.iter().zip(&self.parts) {
+            let done = prepared.run(runner, progress)?;
+            outcome.runs += done.runs;
+            outcome.events += done.events;
+            hash.push(done.trace_hash);
+            finished(part, &done.findings);
+            outcome.findings.rows.extend(done.findings.rows);
+            outcome.findings.figures.extend(done.findings.figures);
         }
         outcome.trace_hash = hash.into_iter().reduce(crate::runner::mix).unwrap_or(0);
         outcome.claims = (self.evaluation.claims)(&outcome.findings);

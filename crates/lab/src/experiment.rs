@@ -1,16 +1,18 @@
 //! An experiment: a configuration, and the axes along which it is varied.
 
+mod axis;
 mod draft;
 mod read;
 
 use std::path::Path;
 
 use slotcast_sim::{Scenario, ScenarioError};
+use slotcast_units::Share;
 
-use crate::configuration::{Configuration, Seeds};
+use crate::configuration::{Configuration, Seeds, Statistics, WarmupRule};
 use crate::input_error::{InputError, Source};
 use crate::setting::{self, Setting, Value};
-use draft::Draft;
+use draft::{Block, Draft};
 
 /// More points than this are a slip, not an experiment.
 pub const MOST_POINTS: usize = 10_000;
@@ -26,10 +28,23 @@ pub struct Experiment {
     pub description: Option<String>,
     /// The seeds that every point runs with.
     pub seeds: Seeds,
+    /// How the start of a run is dealt with, and when there are seeds enough.
+    pub statistics: Statistics,
     /// The points of the sweep, the last block varying fastest; one point without a sweep.
     pub points: Vec<Point>,
     /// Whether there is a sweep.
     pub is_sweep: bool,
+    /// What is swept: the points are these crossed, the last one varying fastest.
+    pub axes: Vec<SweptAxis>,
+}
+
+/// Settings that advance together in a sweep.
+#[derive(Debug, Clone)]
+pub struct SweptAxis {
+    /// Which settings; never empty.
+    pub settings: Vec<&'static Setting>,
+    /// One row for each step, with a value for each setting.
+    pub rows: Vec<Vec<Value>>,
 }
 
 /// One point of a sweep.
@@ -56,12 +71,25 @@ impl Experiment {
     /// # Errors
     /// The first thing that is wrong, with its place.
     pub fn from_file(path: &Path, overrides: &[String]) -> Result<Experiment, Box<InputError>> {
+        Experiment::from_file_with_axes(path, overrides, &[])
+    }
+
+    /// Reads the experiment file at `path`, with further axes as in
+    /// [`from_toml_with_axes`](Experiment::from_toml_with_axes).
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its place.
+    pub fn from_file_with_axes(
+        path: &Path,
+        overrides: &[String],
+        axes: &[String],
+    ) -> Result<Experiment, Box<InputError>> {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| {
             InputError::plain(format!("cannot read `{name}`: {error}"))
                 .with_help(Some("expected the path of an experiment file (TOML)".into()))
         })?;
-        Experiment::from_toml(&name, &text, overrides)
+        Experiment::from_toml_with_axes(&name, &text, overrides, axes)
     }
 
     /// Reads the experiment in `text`, which errors call `name`.
@@ -73,17 +101,38 @@ impl Experiment {
         text: &str,
         overrides: &[String],
     ) -> Result<Experiment, Box<InputError>> {
+        Experiment::from_toml_with_axes(name, text, overrides, &[])
+    }
+
+    /// Reads the experiment in `text`, which errors call `name`; each of `axes` is a `key=a,b,c` that
+    /// is swept whatever the file says of that key, crossed with the rest of the sweep.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its place.
+    pub fn from_toml_with_axes(
+        name: &str,
+        text: &str,
+        overrides: &[String],
+        axes: &[String],
+    ) -> Result<Experiment, Box<InputError>> {
         let source = Source::new(name, text);
         let mut draft = read::read(&source)?;
         for text in overrides {
             draft.set_from_argument(text)?;
+        }
+        for text in axes {
+            draft.sweep_from_argument(text)?;
         }
         draft.finish()
     }
 
     /// The configuration of `point`, which must be one of this experiment's.
     pub fn configuration(&self, point: &Point) -> Configuration {
-        Configuration { scenario: point.scenario.clone(), seeds: self.seeds }
+        Configuration {
+            scenario: point.scenario.clone(),
+            seeds: self.seeds,
+            statistics: self.statistics,
+        }
     }
 }
 
@@ -119,14 +168,43 @@ impl Draft {
                 .map_err(|error| self.impossible(&error, index, &point))?;
             points.push(point);
         }
+        self.check_statistics(&base)?;
         Ok(Experiment {
             name: self.name,
             title: self.title,
             description: self.description,
             seeds: base.seeds,
+            statistics: base.statistics,
             is_sweep: !self.sweep.is_empty(),
+            axes: self.sweep.iter().map(Block::swept).collect(),
             points,
         })
+    }
+
+    /// Whether the rules for warm-up and precision fit what else is said.
+    fn check_statistics(&self, base: &Configuration) -> Result<(), Box<InputError>> {
+        let Statistics { warmup, precision, max_seeds, .. } = base.statistics;
+        let wrong = |key: &str, message: String, label: &str| {
+            Err(match self.origin(key, 0) {
+                Some(origin) => origin.error(message, label),
+                None => InputError::whole(&self.source, message).with_help(Some(label.into())),
+            })
+        };
+        let swept = |key| {
+            self.sweep.iter().flat_map(|block| &block.axes).any(|axis| axis.setting.key == key)
+        };
+        if warmup == WarmupRule::Found && swept("run.warmup") {
+            let message = "run.warmup: a warm-up that is found cannot be swept";
+            let label = "leave it out, or set `statistics.warmup` to \"as-set\"";
+            return wrong("run.warmup", message.into(), label);
+        }
+        if precision > Share::ZERO && base.seeds.count > max_seeds {
+            let message =
+                format!("{} seeds are more than the bound of {max_seeds}", base.seeds.count);
+            let label = "expected `statistics.max_seeds` to be at least `seeds.count`";
+            return wrong("statistics.max_seeds", message, label);
+        }
+        Ok(())
     }
 
     /// Points at the line that set the key which the simulator rejects.

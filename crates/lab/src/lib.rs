@@ -4,8 +4,14 @@
 //! * [`setting`] is the one table of everything that can be set.
 //! * [`Experiment`] is read from a TOML file and checked as a whole before anything runs.
 //! * [`Runner`] runs every point of an experiment with every seed, side by side.
-//! * [`Metrics`] are means over the seeds with 95 % confidence intervals.
+//! * [`Runner::study`] does what an experiment asks for: warm-up, seeds until the figures are precise.
+//! * [`Metrics`] are figures over the seeds with 95 % confidence intervals.
+//! * [`Comparison`] holds two results against each other.
+//! * [`sweep`] keeps every finished run, goes on where it was stopped, and names the knee.
+//! * [`plan`] answers an architect's questions about a cluster.
 //! * [`CATALOGUE`] names the published evaluations; [`Prepared::run`] repeats one.
+//! * [`write_events`] and [`write_perfetto`] write what happens in a run, as lines and for a viewer.
+//! * [`collect_series`] keeps of a run what charts over time show.
 //! * [`SimReport`] and [`ReproduceReport`] are the documented JSON of both.
 #![allow(
     clippy::disallowed_methods,
@@ -15,32 +21,62 @@
 
 mod catalogue;
 mod choosy;
+mod comparison;
 mod configuration;
+mod dctcp;
+mod double_booking;
 mod estimate;
 mod evaluation;
 mod experiment;
 mod input_error;
 mod metrics;
 mod nearest;
+mod next_steps;
+mod paired;
+mod perfetto;
+pub mod plan;
+mod precision;
 pub mod published;
 mod replicast;
 mod report;
 mod runner;
+mod series;
 pub mod setting;
+mod study;
+pub mod sweep;
+mod tail;
+mod theory;
+mod timeline;
+mod toml_value;
 mod trace;
+mod warmup;
 
 pub use catalogue::{CATALOGUE, evaluation};
-pub use configuration::{Configuration, Seeds};
+pub use comparison::{
+    Compared, Comparison, Judgement, MetricComparison, PointComparison, SettingDifference, Verdict,
+};
+pub use configuration::{Configuration, Seeds, Statistics, WarmupRule};
 pub use estimate::{Estimate, Spread};
 pub use evaluation::{
     Claim, Evaluation, Figure, Figures, Findings, Measured, Mode, Outcome, Part, Prepared, Row,
     Series,
 };
-pub use experiment::{Experiment, MOST_POINTS, Point};
+pub use experiment::{Experiment, MOST_POINTS, Point, SweptAxis};
 pub use input_error::InputError;
-pub use metrics::{LatencyMetrics, Metrics, named_counts, total_counts};
+pub use metrics::{
+    Better, LatencyMetrics, Metric, Metrics, metric_definitions, named_counts, run_metrics,
+    total_counts,
+};
+pub use perfetto::{TraceSpan, TraceSpanError, write_perfetto};
+pub use precision::{Precision, Reached, Stopped};
 pub use report::{PointReport, ReproduceReport, RunSummary, SCHEMA, SimReport};
 pub use runner::{
     Completions, Execution, Mismatch, Progress, Runner, UNITS_PER_RUN, combined_hash, mismatches,
 };
-pub use trace::write_trace;
+pub use series::{MOST_BINS, MeanAndMax, RunSeries, SeriesCollector, SeriesSpec, collect_series};
+pub use study::{Closing, Onlooker, Study};
+pub use tail::{TailAtScale, at_least_one_beyond};
+pub use theory::{DiskWaitTheory, LittleReport, LittleTheory, Theory};
+pub use timeline::{Timeline, TimelineBar, TimelineSpec, WindowState};
+pub use trace::write_events;
+pub use warmup::{Batches, Pilots, Settling, Warmup, mser};

@@ -1,4 +1,4 @@
-//! Tables of the Replicast paper, as they were printed.
+//! Published figures, as they were printed: tables of the Replicast paper, and the tail at scale.
 
 use std::str::FromStr;
 use std::sync::LazyLock;
@@ -33,6 +33,18 @@ pub struct Tentative {
     pub probability_pct: f64,
 }
 
+/// The chance that one of many servers is slow: "Transforming non-existing datasets", section "Clustered
+/// CDF".
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slow {
+    /// How many servers a request needs.
+    pub servers: u32,
+    /// Probability that one server answers within some time.
+    pub within: f64,
+    /// Probability that at least one does not, in percent.
+    pub beyond_pct: f64,
+}
+
 /// Tables 2 and 3, cell by cell.
 pub fn tables_2_and_3() -> &'static [Cell] {
     static CELLS: LazyLock<Vec<Cell>> = LazyLock::new(|| {
@@ -59,6 +71,20 @@ pub fn table_5() -> &'static [Tentative] {
                 chunk_kib: record.number(0),
                 interarrival_us: record.number(1),
                 probability_pct: record.number(3),
+            })
+            .collect()
+    });
+    &LINES
+}
+
+/// The tail at scale, line by line.
+pub fn tail_at_scale() -> &'static [Slow] {
+    static LINES: LazyLock<Vec<Slow>> = LazyLock::new(|| {
+        records(include_str!("../../../experiments/published/tail_at_scale.csv"))
+            .map(|record| Slow {
+                servers: record.number(0),
+                within: record.number(1),
+                beyond_pct: record.number(2),
             })
             .collect()
     });

@@ -7,7 +7,7 @@ mod rows;
 use slotcast_sim::{RunReport, Scenario};
 
 use crate::configuration::Configuration;
-use crate::evaluation::{Evaluation, Measured, Part};
+use crate::evaluation::{Evaluation, Measured, Model, Part};
 use crate::published::{self, Cell};
 use crate::setting;
 
@@ -15,24 +15,25 @@ use crate::setting;
 pub(crate) const EVALUATION: Evaluation = Evaluation {
     name: "replicast",
     title: "Replicast paper, section IV: Tables 2, 3 and 5, Figures 8 to 13",
+    by_default: true,
     parts: &[
         Part {
             title: "Tables 2, 3 and 5, Figures 9 to 11: as published, warm-up included",
             file: "experiments/replicast.toml",
             text: include_str!("../../../experiments/replicast.toml"),
-            evaluate: rows::as_published,
+            model: Model::Cluster(rows::as_published),
         },
         Part {
             title: "Tables 2 and 3: steady state, warm-up removed",
             file: "experiments/replicast-steady.toml",
             text: include_str!("../../../experiments/replicast-steady.toml"),
-            evaluate: rows::steady_state,
+            model: Model::Cluster(rows::steady_state),
         },
         Part {
             title: "Figures 8, 12 and 13: 30 initiators, as published",
             file: "experiments/replicast-30.toml",
             text: include_str!("../../../experiments/replicast-30.toml"),
-            evaluate: rows::thirty_initiators,
+            model: Model::Cluster(rows::thirty_initiators),
         },
     ],
     claims: claims::claims,

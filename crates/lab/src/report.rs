@@ -7,12 +7,19 @@ use serde::Serialize;
 
 use crate::evaluation::{Claim, Figure, Outcome, Row};
 use crate::experiment::{Experiment, Point};
-use crate::metrics::{Metrics, named_counts, total_counts};
+use crate::metrics::{
+    Metric, Metrics, metric_definitions, named_counts, run_metrics, total_counts,
+};
+use crate::precision::Precision;
 use crate::runner::{Execution, combined_hash, mix};
 use crate::setting;
+use crate::study::Study;
+use crate::tail::TailAtScale;
+use crate::theory::Theory;
+use crate::warmup::Warmup;
 
 /// Version of the form of both objects. It grows when a field changes its meaning or goes away.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// What `slotcast sim --json` writes.
 #[derive(Debug, Clone, Serialize)]
@@ -38,6 +45,8 @@ pub struct SimReport {
     pub events_per_s: f64,
     /// Hash over the trace hashes of all runs, in hexadecimal.
     pub trace_hash: String,
+    /// The metrics that have an interval, with unit and direction.
+    pub metric_definitions: Vec<Metric>,
     /// The one point of an experiment without a sweep.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub point: Option<PointReport>,
@@ -54,10 +63,19 @@ pub struct PointReport {
     pub sweep: BTreeMap<&'static str, String>,
     /// Every setting with its value, as an experiment file would say it.
     pub configuration: BTreeMap<&'static str, String>,
-    /// Means over the seeds.
+    /// Over the seeds.
     pub metrics: Metrics,
     /// Sums over the seeds.
     pub counts: BTreeMap<&'static str, u64>,
+    /// How much of the start was left out, and whether that is enough.
+    pub warmup: Warmup,
+    /// How precise the headline figures are, if a precision was wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Precision>,
+    /// What a request sees that needs several answers, each as long as a request here.
+    pub tail_at_scale: Vec<TailAtScale>,
+    /// What theory says beside it.
+    pub theory: Theory,
     /// One entry per seed.
     pub runs: Vec<RunSummary>,
 }
@@ -79,6 +97,8 @@ pub struct RunSummary {
     pub chunks_per_s: f64,
     /// Mean latency in microseconds.
     pub mean_latency_us: f64,
+    /// Every metric of this run by name; none where it had nothing to measure.
+    pub metrics: BTreeMap<String, Option<f64>>,
     /// What happened in it.
     pub counts: BTreeMap<&'static str, u64>,
 }
@@ -99,27 +119,39 @@ impl SimReport {
         runs: &[Vec<Execution>],
         wall: Duration,
     ) -> SimReport {
+        let points = experiment.points.iter().zip(runs);
+        let points = points.map(|(point, runs)| PointReport::new(experiment, point, runs));
+        SimReport::over(version, experiment, points.collect(), runs, wall)
+    }
+
+    /// Over a study that took `wall`.
+    pub fn of_study(version: &str, study: &Study, wall: Duration) -> SimReport {
+        SimReport::over(version, &study.experiment, study.points.clone(), &study.runs, wall)
+    }
+
+    fn over(
+        version: &str,
+        experiment: &Experiment,
+        mut points: Vec<PointReport>,
+        runs: &[Vec<Execution>],
+        wall: Duration,
+    ) -> SimReport {
         let all = || runs.iter().flatten().map(|run| &run.report);
         let events = all().map(|report| report.events).sum();
-        let mut points: Vec<_> = experiment
-            .points
-            .iter()
-            .zip(runs)
-            .map(|(point, runs)| PointReport::new(experiment, point, runs))
-            .collect();
-        let point = if experiment.is_sweep { None } else { points.pop() };
+        let most = runs.iter().max_by_key(|runs| runs.len()).map_or(&[][..], Vec::as_slice);
         SimReport {
             schema: SCHEMA,
             version: version.into(),
             name: experiment.name.clone(),
             title: experiment.title.clone(),
             seed: experiment.seeds.first,
-            seeds: experiment.seeds.iter().collect(),
+            seeds: most.iter().map(|run| run.report.seed).collect(),
             events,
             wall_time_s: wall.as_secs_f64(),
             events_per_s: per_second(events, wall),
             trace_hash: hex(combined_hash(all())),
-            point,
+            metric_definitions: metric_definitions(),
+            point: if experiment.is_sweep { None } else { points.pop() },
             points: experiment.is_sweep.then_some(points),
         }
     }
@@ -131,17 +163,31 @@ impl SimReport {
 }
 
 impl PointReport {
-    fn new(experiment: &Experiment, point: &Point, runs: &[Execution]) -> PointReport {
+    /// Over the runs of `point`, one of `experiment`, which must still have their latencies.
+    pub(crate) fn new(experiment: &Experiment, point: &Point, runs: &[Execution]) -> PointReport {
         let reports: Vec<_> = runs.iter().map(|run| &run.report).collect();
         let configuration = experiment.configuration(point);
+        let metrics = Metrics::of(&reports);
         PointReport {
             sweep: point.swept.iter().map(|(s, value)| (s.key, value.to_string())).collect(),
             configuration: setting::all()
                 .iter()
                 .map(|s| (s.key, s.get(&configuration).to_string()))
                 .collect(),
-            metrics: Metrics::of(&reports),
             counts: total_counts(&reports).into_iter().collect(),
+            warmup: Warmup::new(
+                experiment.statistics.warmup,
+                &point.scenario,
+                &runs.iter().map(|run| &run.batches).collect::<Vec<_>>(),
+                point.scenario.run.length,
+                metrics.latency_us.mean,
+            ),
+            metrics,
+            precision: None,
+            tail_at_scale: TailAtScale::of_runs(
+                &reports.iter().map(|r| r.latencies.both().to_vec()).collect::<Vec<_>>(),
+            ),
+            theory: Theory::of(&reports),
             runs: runs.iter().map(RunSummary::new).collect(),
         }
     }
@@ -158,6 +204,7 @@ impl RunSummary {
             trace_hash: hex(report.trace_hash),
             chunks_per_s: report.chunks_per_s,
             mean_latency_us: report.latency.mean,
+            metrics: run_metrics(report),
             counts: named_counts(&report.counts).into_iter().collect(),
         }
     }

@@ -1,14 +1,16 @@
 //! Many runs side by side. One run is one thread, so results do not depend on the number of threads.
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use rayon::prelude::*;
 use slotcast_sim::{Observer, RunReport, Scenario, ScenarioError};
 use slotcast_units::{Span, Time};
 
 use crate::configuration::Seeds;
 use crate::experiment::Point;
 use crate::input_error::InputError;
+use crate::warmup::Batches;
 
 /// Called with the thousandths of a run that were done since the last call, from any thread.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
@@ -23,6 +25,8 @@ pub struct Execution {
     pub report: RunReport,
     /// How long it took on its thread.
     pub wall: Duration,
+    /// Its latencies in the order of completion, for what is asked of the start of a run.
+    pub batches: Batches,
 }
 
 /// Whether the list of every single request is kept, at 24 bytes each.
@@ -32,6 +36,13 @@ pub enum Completions {
     Keep,
     /// Dropped when a run ends.
     Drop,
+}
+
+/// One run that is to be done.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Job<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) seed: u64,
 }
 
 /// A fixed number of threads that run simulations.
@@ -53,6 +64,16 @@ impl Runner {
             .map_err(|error| InputError::plain(format!("cannot start the threads: {error}")))
     }
 
+    /// Number of threads.
+    pub(crate) fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Has one of the threads do `work`, after what was given to them before.
+    pub(crate) fn spawn(&self, work: impl FnOnce() + Send + 'static) {
+        self.pool.spawn_fifo(work);
+    }
+
     /// Runs every point with every seed. The result holds one list per point, in the order of
     /// `points`, with one execution per seed, in the order of `seeds`.
     ///
@@ -65,28 +86,87 @@ impl Runner {
         completions: Completions,
         progress: Progress<'_>,
     ) -> Result<Vec<Vec<Execution>>, Box<InputError>> {
-        let jobs: Vec<(&Point, u64)> =
-            points.iter().flat_map(|point| seeds.iter().map(move |seed| (point, seed))).collect();
-        let done: Vec<Result<Execution, ScenarioError>> = self.pool.install(|| {
-            jobs.par_iter()
-                // A job is long and they differ: hand them out one by one.
-                .with_max_len(1)
-                .map(|(point, seed)| execute(&point.scenario, *seed, completions, progress))
-                .collect()
-        });
-        let mut done = done.into_iter();
+        let jobs: Vec<Job<'_>> = points
+            .iter()
+            .flat_map(|point| seeds.iter().map(|seed| Job { scenario: &point.scenario, seed }))
+            .collect();
+        let mut done = self.run_all(&jobs, completions, progress).into_iter();
         let mut per_point = Vec::with_capacity(points.len());
         for point in points {
             let runs = done.by_ref().take(seeds.count as usize).collect::<Result<Vec<_>, _>>();
-            per_point.push(runs.map_err(|error| {
-                InputError::plain(format!("this cannot be run: {error} {}", point.label()))
-            })?);
+            per_point.push(runs.map_err(|error| impossible(&error, point))?);
         }
         Ok(per_point)
     }
+
+    /// Does all `jobs`; the results are in their order.
+    pub(crate) fn run_all(
+        &self,
+        jobs: &[Job<'_>],
+        completions: Completions,
+        progress: Progress<'_>,
+    ) -> Vec<Result<Execution, ScenarioError>> {
+        self.map(jobs.len(), &|index| {
+            let Job { scenario, seed } = jobs[index];
+            execute(scenario, seed, completions, progress)
+        })
+    }
+
+    /// What `work` makes of every index below `count`, in their order.
+    pub(crate) fn map<T: Send>(&self, count: usize, work: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+        let done: Vec<_> = (0..count).map(|_| Mutex::new(None)).collect();
+        self.in_order(count, &|| false, &|index| {
+            let result = work(index);
+            *done[index].lock().expect("no thread panics") = Some(result);
+        });
+        let taken = |result: Mutex<Option<T>>| result.into_inner().expect("no thread panics");
+        done.into_iter().map(|result| taken(result).expect("every job was done")).collect()
+    }
+
+    /// Does `jobs` on all threads, and calls `finished` with the index of each that is done. They start in
+    /// order, so whatever `stop` cuts off, once it says true, is at the end.
+    pub(crate) fn run_in_order(
+        &self,
+        jobs: &[Job<'_>],
+        completions: Completions,
+        progress: Progress<'_>,
+        stop: &(dyn Fn() -> bool + Sync),
+        finished: &(dyn Fn(usize, Result<Execution, ScenarioError>) + Sync),
+    ) {
+        self.in_order(jobs.len(), stop, &|index| {
+            let Job { scenario, seed } = jobs[index];
+            finished(index, execute(scenario, seed, completions, progress));
+        });
+    }
+
+    /// Calls `work` with every index below `count` from all threads, the lowest first, until `stop` says
+    /// true.
+    fn in_order(
+        &self,
+        count: usize,
+        stop: &(dyn Fn() -> bool + Sync),
+        work: &(dyn Fn(usize) + Sync),
+    ) {
+        let next = AtomicUsize::new(0);
+        // A job is long and they differ: each thread takes the next one when it has done its own.
+        self.pool.broadcast(|_| {
+            while !stop() {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                if index >= count {
+                    break;
+                }
+                work(index);
+            }
+        });
+    }
 }
 
-fn execute(
+/// The error for a point that cannot be run after all.
+pub(crate) fn impossible(error: &ScenarioError, point: &Point) -> Box<InputError> {
+    InputError::plain(format!("this cannot be run: {error} {}", point.label()))
+}
+
+pub(crate) fn execute(
     scenario: &Scenario,
     seed: u64,
     completions: Completions,
@@ -97,10 +177,11 @@ fn execute(
     let mut report = slotcast_sim::run_observed(scenario, seed, &mut watch)?;
     let wall = start.elapsed();
     watch.finish();
+    let batches = Batches::of(&report.completions);
     if completions == Completions::Drop {
         report.completions = Vec::new();
     }
-    Ok(Execution { report, wall })
+    Ok(Execution { report, wall, batches })
 }
 
 /// Turns simulated time into progress.
@@ -185,11 +266,11 @@ pub fn mismatches(
 mod tests {
     use super::*;
     use crate::metrics::tests::report;
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::atomic::AtomicU64;
 
     fn execution(seed: u64, hash: u64) -> Execution {
         let report = RunReport { trace_hash: hash, ..report(seed, &[100]) };
-        Execution { report, wall: Duration::ZERO }
+        Execution { report, wall: Duration::ZERO, batches: Batches::default() }
     }
 
     #[test]

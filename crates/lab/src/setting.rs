@@ -6,10 +6,12 @@
 
 mod field;
 mod kind;
+mod number;
 mod table;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use field::Field;
 pub use kind::{Kind, Range, Value, Word};
 pub use table::{all, section_doc, sections};
 
@@ -52,6 +54,11 @@ impl Setting {
     /// The part of the key before the dot.
     pub fn section(&self) -> &'static str {
         self.key.split_once('.').map_or(self.key, |(section, _)| section)
+    }
+
+    /// Whether a sweep can vary it. What says how every point is run cannot differ from one to the next.
+    pub fn can_be_swept(&self) -> bool {
+        !matches!(self.section(), "seeds" | "statistics")
     }
 
     /// The part of the key after the dot.

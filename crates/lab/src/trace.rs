@@ -1,4 +1,4 @@
-//! The text form of a trace: one line per event, in fixed columns.
+//! The events of a run as text: one line per event, in fixed columns.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::runner::{Progress, Watch};
 ///
 /// # Errors
 /// If the scenario cannot be run, or the first error of `out`.
-pub fn write_trace(
+pub fn write_events(
     scenario: &Scenario,
     seed: u64,
     out: &mut dyn Write,

@@ -55,8 +55,8 @@ pub use initiator::{
     PutRules,
 };
 pub use message::{
-    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Grant, Grants, MAX_REPLICAS, Message, Offer,
-    OfferAnswer, PutAccept, PutRequest, ReplicaAck, Undelivered,
+    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Grant, Grants, LateReject, MAX_REPLICAS,
+    Message, Offer, OfferAnswer, PutAccept, PutRequest, ReplicaAck, Undelivered,
 };
 pub use target::{
     Backpressure, DiskForecast, Holdings, Target, TargetConfig, TargetEffect, TargetInput,

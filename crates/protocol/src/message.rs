@@ -35,6 +35,8 @@ pub enum Message {
     GetAccept(GetAccept),
     /// Target to initiator: an accepted get cannot be delivered.
     Undelivered(Undelivered),
+    /// Target to initiator: a window that was bid, or accepted, is not to be had any more.
+    LateReject(LateReject),
 }
 
 /// Asks a negotiating group for windows.
@@ -264,6 +266,17 @@ pub struct Undelivered {
     pub position: u8,
 }
 
+/// Takes a bid back: another initiator had the same window, and its acceptance came first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LateReject {
+    /// The request.
+    pub request: RequestId,
+    /// The round of the bid.
+    pub round: u8,
+    /// The target's position in the group.
+    pub position: u8,
+}
+
 impl Message {
     /// The request that the message belongs to.
     pub fn request(&self) -> RequestId {
@@ -276,6 +289,7 @@ impl Message {
             Message::Offer(m) => m.request,
             Message::GetAccept(m) => m.request,
             Message::Undelivered(m) => m.request,
+            Message::LateReject(m) => m.request,
         }
     }
 
@@ -290,6 +304,7 @@ impl Message {
             Message::Offer(_) => "offer",
             Message::GetAccept(_) => "get-accept",
             Message::Undelivered(_) => "undelivered",
+            Message::LateReject(_) => "late-reject",
         }
     }
 }

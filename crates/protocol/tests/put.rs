@@ -156,8 +156,7 @@ fn a_full_group_is_asked_again_when_it_said() {
 fn a_choosy_initiator_asks_again() {
     for delivery in BOTH {
         let patience = Span::from_us(20);
-        let mut cluster =
-            TestCluster::new(delivery, 9, 1, Fate::default()).choosy(delivery, patience);
+        let mut cluster = TestCluster::new(delivery, 9, 1, Fate::default()).choosy(patience);
         let request = cluster.put(1);
         let far = |round: u8| {
             move |position: u8| {
@@ -176,6 +175,21 @@ fn a_choosy_initiator_asks_again() {
         assert_eq!(cluster.replicas(1), 3);
         assert_eq!(cluster.live_reservations(), 0);
     }
+}
+
+/// Whoever refuses what was bid behind its own transfer asks for what comes first, and that is when its
+/// link is free, not when its last window ends.
+#[test]
+fn a_refusal_forgets_what_was_asked_for_before() {
+    let mut cluster = TestCluster::new(Delivery::Unicast, 9, 1, Fate::default()).revised_sequence();
+    cluster = cluster.choosy(Span::from_us(30));
+    cluster.put(1);
+    cluster.run();
+    assert_eq!(cluster.replicas(1), 3);
+    let [.., second, _] = cluster.transfers[..] else { panic!("{:?}", cluster.transfers) };
+    let [.., behind, refused] = cluster.requests[..] else { panic!("{:?}", cluster.requests) };
+    let window_end = second.start + Span::from_ns(129_553);
+    assert_eq!((behind.not_before, refused.not_before), (window_end, second.end));
 }
 
 /// Answers of an earlier round are no answers.
@@ -283,7 +297,7 @@ proptest! {
         let domain = if three_machines { 3 } else { 1 };
         let mut cluster = TestCluster::new(delivery, 9, domain, fate);
         if choosy {
-            cluster = cluster.choosy(delivery, Span::from_us(20));
+            cluster = cluster.choosy(Span::from_us(20));
         }
         for n in 0..puts {
             cluster.put(n);
@@ -294,7 +308,7 @@ proptest! {
             prop_assert!(matches!(ended, Ended::Put { .. }), "{request}: {ended:?}");
             prop_assert!(cluster.domains(u64::from(request.serial)) >= 3);
         }
-        prop_assert_eq!(cluster.initiator.active(), 0);
+        prop_assert_eq!(cluster.initiators[0].active(), 0);
         prop_assert_eq!(cluster.accepted_reservations(), 0);
     }
 }

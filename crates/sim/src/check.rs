@@ -6,6 +6,12 @@ use slotcast_units::{Share, Size, Span};
 use crate::replicast::control_size_problem;
 use crate::scenario::{Fidelity, ProtocolKind, Scenario};
 
+/// Most disks behind the link of one target.
+const MOST_DISKS: u32 = 1000;
+
+/// Most chunks of one object.
+const MOST_PARTS: u64 = 65_536;
+
 /// A scenario that cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: {problem}")]
@@ -55,6 +61,9 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     positive("workload.window", workload.window > 0)?;
     positive("run.length", run.length > Span::ZERO)?;
 
+    if !(1..=MOST_DISKS).contains(&disk.per_target) {
+        return wrong("disk.per_target", format!("must be from 1 to {MOST_DISKS}"));
+    }
     if cluster.replicas as usize > MAX_REPLICAS {
         let problem = format!("{} replicas; at most {MAX_REPLICAS}", cluster.replicas);
         return wrong("cluster.replicas", problem);
@@ -69,6 +78,14 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     }
     if workload.chunk_size > Size::from_mib(64) {
         return wrong("workload.chunk_size", "a chunk is at most 64MiB".into());
+    }
+    if workload.mix.largest() / workload.chunk_size >= MOST_PARTS {
+        let problem = format!(
+            "an object of {} has more than {MOST_PARTS} chunks of {}; use larger chunks",
+            workload.mix.largest(),
+            workload.chunk_size
+        );
+        return wrong("workload.mix", problem);
     }
     if uses_replicast {
         let groups = groups(scenario)?;
@@ -117,7 +134,7 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
             (
                 "replicast.ack_timeout",
                 replicast.ack_timeout,
-                timing.one_way() + disk.rate.time_for(workload.chunk_size),
+                timing.one_way() + disk.service(workload.chunk_size),
             ),
         ] {
             if timeout != Span::ZERO && timeout < least {
@@ -125,20 +142,37 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
                 return wrong(key, problem);
             }
         }
+        if replicast.double_booking && scenario.protocol.kind != ProtocolKind::ReplicastH {
+            let problem = "a late rejection by one target would spoil a window that is common to all \
+                           replicas; only \"replicast-h\" has one for each; set protocol.kind to \
+                           that, or this to false";
+            return wrong("replicast.double_booking", problem.into());
+        }
         if !(1..=255).contains(&replicast.max_rounds) {
             return wrong("replicast.max_rounds", "must be from 1 to 255".into());
         }
     } else {
+        let replicast_only = "only Replicast runs with it";
+        if disk.per_target > 1 {
+            return wrong("disk.per_target", replicast_only.into());
+        }
+        if !workload.mix.is_none() {
+            return wrong("workload.mix", replicast_only.into());
+        }
         positive("unicast.control_size", unicast.control_size > Size::ZERO)?;
         positive("unicast.virtual_nodes", unicast.virtual_nodes > 0)?;
         positive("unicast.aimd_step", unicast.aimd_step.as_bps() > 0)?;
         let lossless =
             "the unicast peers have no answer to it; only Replicast runs with this fault";
+        let is_dctcp = scenario.protocol.kind == ProtocolKind::UchDctcp;
+        if is_dctcp {
+            crate::unicast::dctcp::check(scenario)?;
+        }
         for (key, fault) in [
             ("faults.message_loss", faults.message_loss > Share::ZERO),
             ("faults.message_duplication", faults.message_duplication > Share::ZERO),
             ("faults.message_delay", faults.message_delay > Span::ZERO),
-            ("faults.transfer_corruption", faults.transfer_corruption > Share::ZERO),
+            ("faults.transfer_corruption", faults.transfer_corruption > Share::ZERO && !is_dctcp),
             ("faults.targets_down", faults.targets_down > 0),
         ] {
             if fault {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use slotcast_engine::{Stream, Streams};
+use slotcast_engine::{Gauge, Stream, Streams};
 use slotcast_protocol::ChunkId;
 use slotcast_units::{Size, Span, Time};
 
@@ -22,6 +22,7 @@ pub(crate) struct Job {
 pub(crate) struct Client {
     random: Stream,
     arrivals: Stream,
+    sizes: Stream,
     in_flight: u32,
     /// Open loop: arrivals that wait for a place in the window.
     waiting: VecDeque<Time>,
@@ -54,6 +55,8 @@ pub(crate) struct Clients {
     clients: Vec<Client>,
     spec: Workload,
     mean_gap: Span,
+    /// Requests that were asked for.
+    asked_for: Gauge,
 }
 
 impl Clients {
@@ -61,13 +64,19 @@ impl Clients {
         let client = |i: u32| Client {
             random: streams.stream("requests", u64::from(i)),
             arrivals: streams.stream("arrivals", u64::from(i)),
+            sizes: streams.stream("sizes", u64::from(i)),
             in_flight: 0,
             waiting: VecDeque::new(),
         };
         let spec = scenario.workload.clone();
         let initiators = u64::from(scenario.cluster.initiators);
         let mean_gap = Span::from_secs_f64(initiators as f64 / spec.arrivals_per_s.max(1) as f64);
-        Clients { clients: (0..scenario.cluster.initiators).map(client).collect(), spec, mean_gap }
+        Clients {
+            clients: (0..scenario.cluster.initiators).map(client).collect(),
+            spec,
+            mean_gap,
+            asked_for: Gauge::new(),
+        }
     }
 
     pub(crate) fn chunk_size(&self) -> Size {
@@ -90,15 +99,17 @@ impl Clients {
 
     /// Closed loop: when `initiator` starts.
     pub(crate) fn start_delay(&mut self, initiator: u32) -> Span {
+        let turn = self.spec.start_interval * u64::from(initiator);
         match self.spec.start_spread.as_ns() {
-            0 => Span::ZERO,
-            spread => Span::from_ns(self.client(initiator).arrivals.below(spread)),
+            0 => turn,
+            spread => turn + Span::from_ns(self.client(initiator).arrivals.below(spread)),
         }
     }
 
     /// Open loop: a request arrives.
     pub(crate) fn arrive(&mut self, initiator: u32, now: Time) {
         self.client(initiator).waiting.push_back(now);
+        self.asked_for.add(now, 1);
     }
 
     /// The next request that `initiator` may start now, if any. `stored` chunks can be fetched.
@@ -115,11 +126,48 @@ impl Clients {
         client.in_flight += 1;
         let is_get = gets > 0.0 && stored > 0 && client.random.chance(gets);
         let operation = if is_get { Operation::Get } else { Operation::Put };
+        if load == Load::Closed {
+            self.asked_for.add(now, 1);
+        }
         Some(Job { operation, asked })
     }
 
-    /// A request of `initiator` has ended, well or not.
+    /// No client asks for anything more.
+    #[cfg(test)]
+    pub(crate) fn close(&mut self) {
+        self.spec.window = 0;
+    }
+
+    /// The size of the object that `initiator` puts next.
+    pub(crate) fn object_size(&mut self, initiator: u32) -> Size {
+        if self.spec.mix.is_none() {
+            return self.spec.chunk_size;
+        }
+        let mix = self.spec.mix;
+        mix.pick(self.client(initiator).sizes.below(1_000_000))
+    }
+
+    /// Takes a place in the window of `initiator`, if one is free, for one more chunk of its object.
+    pub(crate) fn take_place(&mut self, initiator: u32) -> bool {
+        let window = self.spec.window;
+        let client = self.client(initiator);
+        let is_free = client.in_flight < window;
+        client.in_flight += u32::from(is_free);
+        is_free
+    }
+
+    /// A chunk of `initiator` is there, or given up: its place in the window is free.
     pub(crate) fn ended(&mut self, initiator: u32) {
         self.client(initiator).in_flight -= 1;
+    }
+
+    /// How many requests were asked for, over time.
+    pub(crate) fn asked_for(&mut self) -> &mut Gauge {
+        &mut self.asked_for
+    }
+
+    /// When each arrival came that still waits for a place in a window.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = Time> {
+        self.clients.iter().flat_map(|client| client.waiting.iter().copied())
     }
 }

@@ -1,7 +1,7 @@
 //! Lost, repeated, late and damaged messages, and targets that go away.
 
 use slotcast_engine::{Stream, Streams};
-use slotcast_units::{Rate, Span};
+use slotcast_units::{Rate, Size, Span};
 
 use crate::scenario::{Faults as Spec, Scenario};
 
@@ -60,6 +60,11 @@ impl Faults {
     pub(crate) fn damages_transfer(&mut self) -> bool {
         let share = self.spec.transfer_corruption;
         share.as_ppm() > 0 && self.random.chance(share.as_f64())
+    }
+
+    /// Where in a transfer of `size` the damage is.
+    pub(crate) fn damaged_byte(&mut self, size: Size) -> u64 {
+        self.random.below(size.as_bytes())
     }
 
     /// Targets that go down: spread over the cluster, so that they do not share a group.

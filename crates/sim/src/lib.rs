@@ -5,8 +5,13 @@
 
 mod check;
 mod clients;
+mod demand;
 mod drive;
 mod faults;
+mod latencies;
+mod mix;
+mod objects;
+mod observation;
 mod observe;
 mod pool;
 mod recorder;
@@ -14,15 +19,23 @@ mod replicast;
 mod report;
 mod scenario;
 mod unicast;
+mod watch;
 
 pub use check::{ScenarioError, check};
+pub use demand::{Demand, demand};
+pub use latencies::{Latencies, Latency, PooledLatencies, SortedLatencies};
+pub use mix::{Mix, MixError};
+pub use observation::{ClosedWindow, Course, Fate, Observation, Outcome, Piece, Way};
 pub use observe::{Observer, Place, TraceLine, Unobserved};
-pub use report::{Completion, Counts, Latency, Operation, RunReport};
+pub use recorder::measured_until;
+pub use report::{Completion, Counts, DiskWait, Operation, PortQueues, PortSample, RunReport};
 pub use scenario::{
-    Backpressure, Cluster, Disk, Faults, Fidelity, Grant, IdleExtension, Load, Network, Protocol,
-    ProtocolKind, Quirks, Replicast, Run, Scenario, SequenceChoice, TargetChoice, Unicast,
-    Workload,
+    Backpressure, Cluster, Dctcp, Disk, Faults, Fidelity, Grant, IdleExtension, Load, Network,
+    Protocol, ProtocolKind, Quirks, Replicast, Run, Scenario, SequenceChoice, TargetChoice,
+    Unicast, Workload,
 };
+pub use slotcast_engine::Little;
+pub use slotcast_protocol::{RequestId, Window};
 
 /// Runs `scenario` with `seed`.
 ///
@@ -49,6 +62,10 @@ pub fn run_observed(
         }
         ProtocolKind::UchCcp | ProtocolKind::UchAimd => {
             drive::drive(unicast::UnicastModel::new(scenario, seed), scenario, seed, observer)
+        }
+        ProtocolKind::UchDctcp => {
+            let model = unicast::dctcp::DctcpModel::new(scenario, seed);
+            drive::drive(model, scenario, seed, observer)
         }
     })
 }

@@ -4,8 +4,10 @@ use core::fmt;
 
 use slotcast_units::Time;
 
+use crate::observation::Observation;
+
 /// Where an event happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// An initiator, by number.
     Initiator(u32),
@@ -39,7 +41,7 @@ pub struct TraceLine {
     pub detail: String,
 }
 
-/// Something that watches a run. Both calls do nothing unless they are overridden.
+/// Something that watches a run. It sees nothing that it does not ask for, and changes nothing.
 pub trait Observer {
     /// Whether [`Observer::event`] wants lines: making them costs time.
     fn wants_events(&self) -> bool {
@@ -48,6 +50,15 @@ pub trait Observer {
 
     /// One executed event.
     fn event(&mut self, _line: TraceLine) {}
+
+    /// Whether [`Observer::observe`] wants observations: making them costs time. Asked once, before
+    /// the run.
+    fn wants_observations(&self) -> bool {
+        false
+    }
+
+    /// One thing that happened.
+    fn observe(&mut self, _observation: Observation) {}
 
     /// Called about a hundred times per run with the time that has been reached.
     fn progress(&mut self, _reached: Time) {}

@@ -33,6 +33,11 @@ impl<T: Copy> Pool<T> {
         &mut self.slots[slot as usize].0
     }
 
+    /// The values in use.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.slots.iter().filter(|(_, users)| *users > 0).map(|(value, _)| value)
+    }
+
     /// One more user.
     pub(crate) fn share(&mut self, slot: u32) {
         self.slots[slot as usize].1 += 1;
@@ -70,5 +75,7 @@ mod tests {
         pool.release(a);
         assert_eq!(pool.insert('c', 1), a);
         assert_eq!(pool.in_use(), 2);
+        pool.release(b);
+        assert_eq!(pool.iter().collect::<Vec<_>>(), [&'c']);
     }
 }

@@ -1,6 +1,9 @@
 //! What one run found.
 
-use slotcast_units::{Span, Time};
+use slotcast_engine::Little;
+use slotcast_units::{Size, Span, Time};
+
+use crate::latencies::{Latencies, Latency};
 
 /// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,50 +32,6 @@ impl Completion {
     }
 }
 
-/// Distribution of latencies in microseconds. Quantiles are exact (nearest rank).
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Latency {
-    /// Number of requests.
-    pub count: u64,
-    /// Arithmetic mean.
-    pub mean: f64,
-    /// Median.
-    pub p50: f64,
-    /// 90th percentile.
-    pub p90: f64,
-    /// 99th percentile.
-    pub p99: f64,
-    /// 99.9th percentile.
-    pub p999: f64,
-    /// Longest.
-    pub max: f64,
-}
-
-impl Latency {
-    /// Summarises latencies; all zero when there are none. Costs a sort.
-    pub fn of(latencies: impl Iterator<Item = Span>) -> Latency {
-        let mut ns: Vec<u64> = latencies.map(Span::as_ns).collect();
-        if ns.is_empty() {
-            return Latency::default();
-        }
-        ns.sort_unstable();
-        let sum: u128 = ns.iter().map(|&v| u128::from(v)).sum();
-        let rank = |per_mille: usize| {
-            let index = (ns.len() * per_mille).div_ceil(1000).max(1) - 1;
-            ns[index] as f64 / 1e3
-        };
-        Latency {
-            count: ns.len() as u64,
-            mean: sum as f64 / ns.len() as f64 / 1e3,
-            p50: rank(500),
-            p90: rank(900),
-            p99: rank(990),
-            p999: rank(999),
-            max: rank(1000),
-        }
-    }
-}
-
 /// Events of the protocol that a reader of a report asks about. Counted over the whole run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
@@ -90,6 +49,50 @@ pub struct Counts {
     pub messages_lost: u64,
     /// Transfers that found the receiver's port or window taken.
     pub transfer_conflicts: u64,
+    /// Windows that were offered a second time while they were only bid (`replicast.double_booking`).
+    pub double_bookings: u64,
+    /// Rejections of one of the two that were offered a window.
+    pub late_rejects: u64,
+    /// Frames that the switch marked (UCH-DCTCP).
+    pub frames_marked: u64,
+    /// Frames that a full port of the switch dropped (UCH-DCTCP).
+    pub frames_dropped: u64,
+    /// Frames that were sent again (UCH-DCTCP).
+    pub retransmissions: u64,
+    /// Retransmission timeouts (UCH-DCTCP).
+    pub timeouts: u64,
+}
+
+/// The wait of chunks for a disk, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct DiskWait {
+    /// Mean over the chunks that came to a disk.
+    pub measured: f64,
+    /// The same if as many chunks came to each disk at random (Pollaczek and Khinchine). None if a disk
+    /// was offered more than it can do, or nothing came.
+    pub at_random: Option<f64>,
+}
+
+/// The queues in the switch, at its ports towards the targets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PortQueues {
+    /// Bytes in a queue: mean over measured time and over the targets.
+    pub mean: f64,
+    /// The most that was in one of them in measured time.
+    pub longest: Size,
+    /// How things stood, at every `dctcp.sample_every`, warm-up included.
+    pub samples: Vec<PortSample>,
+}
+
+/// How far the initiators are, and what waits for the targets, at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortSample {
+    /// When.
+    pub at: Time,
+    /// What each initiator has sent since the start and knows to have arrived.
+    pub acknowledged: Vec<Size>,
+    /// Bytes in the queue of the port towards each target, as a frame that leaves then will find it.
+    pub queues: Vec<Size>,
 }
 
 /// Everything that one run measured.
@@ -120,8 +123,18 @@ pub struct RunReport {
     /// Mean over targets of the payload that passed the port over what the usable link rate could
     /// carry, in the busier of the two ways, from 0 to 1.
     pub link_utilization: f64,
+    /// How long chunks waited for a disk, and would have waited in theory.
+    pub disk_wait: DiskWait,
+    /// Little's law over the requests under way: those that ended well are its members.
+    pub requests: Little,
+    /// Little's law over the chunks at the disks: those that came are its members.
+    pub chunks_at_disks: Little,
     /// What happened.
     pub counts: Counts,
+    /// The latencies behind `latency`, one by one.
+    pub latencies: Latencies,
+    /// The queues in the switch; none where frames do not queue there one by one.
+    pub port_queues: Option<PortQueues>,
     /// Every request that finished, in order, warm-up included.
     pub completions: Vec<Completion>,
 }

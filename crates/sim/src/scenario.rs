@@ -2,6 +2,8 @@
 
 use slotcast_units::{Rate, Share, Size, Span};
 
+use crate::mix::Mix;
+
 /// One simulated cluster, its protocol and its load. With a seed it determines a run completely.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scenario {
@@ -9,7 +11,7 @@ pub struct Scenario {
     pub cluster: Cluster,
     /// Links and core.
     pub network: Network,
-    /// One disk per target.
+    /// The disks of a target.
     pub disk: Disk,
     /// Which protocol moves chunks.
     pub protocol: Protocol,
@@ -17,6 +19,8 @@ pub struct Scenario {
     pub replicast: Replicast,
     /// Parameters of the unicast peers.
     pub unicast: Unicast,
+    /// Parameters of UCH-DCTCP's connections and of the switch that they share.
+    pub dctcp: Dctcp,
     /// Behaviour of the original simulator that is kept only to repeat its figures.
     pub quirks: Quirks,
     /// What the initiators do.
@@ -32,7 +36,7 @@ pub struct Scenario {
 pub struct Cluster {
     /// Number of initiators.
     pub initiators: u32,
-    /// Number of targets, one disk each.
+    /// Number of targets, each with a link of its own and [`Disk::per_target`] disks.
     pub targets: u32,
     /// Replicas of each chunk.
     pub replicas: u32,
@@ -79,18 +83,34 @@ impl Network {
     }
 }
 
-/// A disk that serves one request after another.
+/// Disks that serve one request after another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Disk {
     /// Sustained rate of reads and writes.
     pub rate: Rate,
-    /// Backlog from which a target asks initiators to wait.
+    /// Time that each request takes beyond that of its bytes: seek and rotation.
+    pub access_time: Span,
+    /// Backlog of a disk from which its target asks initiators to wait.
     pub queue_limit: Size,
+    /// Disks behind the link of one target (Replicast only). A chunk lies on one of them.
+    pub per_target: u32,
 }
 
 impl Default for Disk {
     fn default() -> Self {
-        Disk { rate: Rate::from_bytes_per_s(400 << 20), queue_limit: Size::from_kib(256) }
+        Disk {
+            rate: Rate::from_bytes_per_s(400 << 20),
+            access_time: Span::ZERO,
+            queue_limit: Size::from_kib(256),
+            per_target: 1,
+        }
+    }
+}
+
+impl Disk {
+    /// Time of one request of `size` on a healthy disk.
+    pub fn service(&self, size: Size) -> Span {
+        self.rate.time_for(size) + self.access_time
     }
 }
 
@@ -106,6 +126,8 @@ pub enum ProtocolKind {
     UchCcp,
     /// UCH-AIMD: unicast, additive increase and multiplicative decrease.
     UchAimd,
+    /// UCH-DCTCP: unicast over TCP connections with DCTCP.
+    UchDctcp,
 }
 
 /// The choice of a protocol.
@@ -169,6 +191,9 @@ pub struct Replicast {
     pub choosy: bool,
     /// The wait that a choosy initiator is ready for at first; zero takes three control round trips.
     pub choosy_start: Span,
+    /// Replicast-H: whether targets offer the window of an undecided bid to a second initiator, and
+    /// reject late whoever accepts it second.
+    pub double_booking: bool,
     /// How long an initiator waits for missing answers; zero takes 32 control round trips, and twice
     /// the longest delay of a message.
     pub answer_timeout: Span,
@@ -191,6 +216,7 @@ impl Default for Replicast {
             sequence: SequenceChoice::default(),
             choosy: false,
             choosy_start: Span::ZERO,
+            double_booking: false,
             answer_timeout: Span::ZERO,
             ack_timeout: Span::ZERO,
             max_rounds: 32,
@@ -241,6 +267,51 @@ impl Default for Unicast {
             virtual_nodes: 128,
             grant: Grant::default(),
             aimd_step: Rate::from_bps(1_000_000_000),
+        }
+    }
+}
+
+/// Parameters of UCH-DCTCP's connections (RFC 8257) and of the switch that they share.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dctcp {
+    /// A frame that finds more than this in the queue of its port is marked; zero takes 97.5 kB at
+    /// 10 Gb/s, in proportion to the rate, and at least a seventh of what the link carries in a round
+    /// trip (SIGCOMM 2010).
+    pub mark_threshold: Size,
+    /// What the queue of a port holds; frames beyond it are dropped.
+    pub buffer: Size,
+    /// Weight of the newest window of data in the estimate of the marked part (g).
+    pub gain: Share,
+    /// That estimate before anything was measured.
+    pub initial_alpha: Share,
+    /// The first window of a connection, in full frames.
+    pub initial_window: u32,
+    /// Shortest retransmission timeout.
+    pub min_rto: Span,
+    /// Whether a connection goes back to its first window after a silence of a retransmission timeout.
+    pub idle_restart: bool,
+    /// What a receiver holds for a connection whose data it does not read.
+    pub receive_buffer: Size,
+    /// Rate of an initiator's own link over the rate of the switch's ports. Only a faster one lets a
+    /// single sender fill a port's queue, as the analyses of DCTCP assume.
+    pub initiator_link: Share,
+    /// How often the ports are sampled for the report; zero for never.
+    pub sample_every: Span,
+}
+
+impl Default for Dctcp {
+    fn default() -> Self {
+        Dctcp {
+            mark_threshold: Size::ZERO,
+            buffer: Size::from_bytes(700_000),
+            gain: Share::from_ppm(62_500),
+            initial_alpha: Share::ONE,
+            initial_window: 10,
+            min_rto: Span::from_ms(10),
+            idle_restart: true,
+            receive_buffer: Size::from_mib(6),
+            initiator_link: Share::ONE,
+            sample_every: Span::ZERO,
         }
     }
 }
@@ -298,17 +369,22 @@ pub enum Load {
 pub struct Workload {
     /// Closed or open loop.
     pub load: Load,
-    /// Requests in flight per initiator.
+    /// Requests in flight per initiator; with a mix of objects, chunks.
     pub window: u32,
     /// Open loop: mean arrivals per second over all initiators together.
     pub arrivals_per_s: u64,
-    /// Size of every chunk.
+    /// Size of every chunk; of the largest ones, with a [`mix`](Workload::mix).
     pub chunk_size: Size,
+    /// Sizes of the objects that are put and got (Replicast only). An object is cut into chunks of
+    /// `chunk_size`, and its request ends with the last of them. Empty: every object is one chunk.
+    pub mix: Mix,
     /// Part of the requests that are gets of chunks stored before.
     pub get_share: Share,
     /// Closed loop: initiators start at times spread at random over this span, not all at once.
     pub start_spread: Span,
-    /// Chunks that are on the targets when the run starts, for gets to find.
+    /// Closed loop: each initiator starts this much later than the one before it.
+    pub start_interval: Span,
+    /// Chunks, or objects of the mix, that are on the targets when the run starts, for gets to find.
     pub preloaded_chunks: u32,
 }
 
@@ -319,8 +395,10 @@ impl Default for Workload {
             window: 1,
             arrivals_per_s: 10_000,
             chunk_size: Size::from_kib(128),
+            mix: Mix::default(),
             get_share: Share::ZERO,
             start_spread: Span::ZERO,
+            start_interval: Span::ZERO,
             preloaded_chunks: 1000,
         }
     }
@@ -343,7 +421,7 @@ pub struct Faults {
     pub down_at: Span,
     /// When they are back, empty of reservations but with their data; zero for never.
     pub up_at: Span,
-    /// Number of targets whose disk runs at `slow_factor` of its rate.
+    /// Number of targets whose disks run at `slow_factor` of its rate.
     pub slow_disks: u32,
     /// Rate of a slow disk over the rate of a healthy one.
     pub slow_factor: Share,

@@ -32,6 +32,18 @@ pub(crate) fn slotcast(arguments: &[&str]) -> Finished {
     }
 }
 
+/// What `slotcast sim` says of the experiment `text`, as JSON and to people.
+pub(crate) fn sim(name: &str, text: &str, arguments: &[&str]) -> (serde_json::Value, String) {
+    let (path, json) = (file(name, text), scratch(&format!("{name}.json")));
+    let path = path.to_str().expect("a plain path");
+    let mut all = vec!["sim", path, "--json", json.to_str().expect("a plain path")];
+    all.extend(arguments);
+    let run = slotcast(&all);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let json = std::fs::read_to_string(json).expect("the file was written");
+    (serde_json::from_str(&json).expect("JSON"), run.stdout)
+}
+
 /// The root of the workspace.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

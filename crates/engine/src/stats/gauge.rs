@@ -24,7 +24,7 @@ impl Gauge {
     /// # Panics
     /// If `now` is earlier than the last change.
     pub fn set(&mut self, now: Time, value: i64) {
-        self.integral = self.integral_at(now);
+        self.integral = self.integral(now);
         self.changed = now;
         self.value = value;
         self.max = self.max.max(value);
@@ -54,11 +54,19 @@ impl Gauge {
     /// # Panics
     /// If `now` is earlier than the last change.
     pub fn mean(&self, now: Time) -> f64 {
-        let integral = self.integral_at(now);
+        let integral = self.integral(now);
         match (now - self.since).as_ns() {
             0 => self.value as f64,
             elapsed => integral as f64 / elapsed as f64,
         }
+    }
+
+    /// The integral of the value over the time from the start or the last reset to `now`, in ns.
+    ///
+    /// # Panics
+    /// If `now` is earlier than the last change.
+    pub fn integral(&self, now: Time) -> i128 {
+        self.integral + i128::from(self.value) * i128::from((now - self.changed).as_ns())
     }
 
     /// Forgets what was before `now`, but not the value: the end of the warm-up.
@@ -68,10 +76,6 @@ impl Gauge {
     pub fn reset(&mut self, now: Time) {
         assert!(now >= self.changed, "a gauge that goes back in time");
         *self = Gauge { value: self.value, max: self.value, integral: 0, since: now, changed: now };
-    }
-
-    fn integral_at(&self, now: Time) -> i128 {
-        self.integral + i128::from(self.value) * i128::from((now - self.changed).as_ns())
     }
 }
 

@@ -3,12 +3,16 @@
 
 mod counter;
 mod gauge;
+mod little;
+mod queueing;
 mod station;
 mod tally;
 mod usage;
 
 pub use counter::Counter;
 pub use gauge::Gauge;
+pub use little::Little;
+pub use queueing::Queueing;
 pub use station::FifoStation;
 pub use tally::Tally;
 pub use usage::{Resource, Usage};

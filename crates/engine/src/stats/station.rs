@@ -2,6 +2,8 @@ use std::collections::VecDeque;
 
 use slotcast_units::{Span, Time};
 
+use super::little::Little;
+use super::queueing::Queueing;
 use super::usage::{Resource, Usage};
 
 /// One queue in front of one or more servers, first come, first served, with known service times.
@@ -16,8 +18,9 @@ pub struct FifoStation {
     /// The jobs that may not be finished, in the order in which they start.
     pending: VecDeque<Job>,
     credit: Credit,
-    offered: u64,
-    offered_wait: u128,
+    offered: Offered,
+    /// The integral over time, beyond the last reset, of the jobs that were there then.
+    carried_in: u128,
     since: Time,
     latest: Time,
 }
@@ -28,12 +31,27 @@ struct Job {
     completion: Time,
 }
 
+/// The jobs that came, with the whole of their times in ns, also what is still to come.
+#[derive(Debug, Clone, Copy, Default)]
+struct Offered {
+    jobs: u64,
+    wait: u128,
+    service: u128,
+    service_squared: u128,
+}
+
 /// Integrals over time of the number of jobs, in ns, and the number of completions.
 #[derive(Debug, Clone, Copy, Default)]
 struct Credit {
     waiting: u128,
     in_service: u128,
     completions: u64,
+}
+
+impl Credit {
+    fn in_system(&self) -> u128 {
+        self.waiting + self.in_service
+    }
 }
 
 impl Default for FifoStation {
@@ -58,8 +76,8 @@ impl FifoStation {
             free_at: vec![Time::ZERO; servers],
             pending: VecDeque::new(),
             credit: Credit::default(),
-            offered: 0,
-            offered_wait: 0,
+            offered: Offered::default(),
+            carried_in: 0,
             since: Time::ZERO,
             latest: Time::ZERO,
         }
@@ -84,11 +102,15 @@ impl FifoStation {
         }
         self.pending.push_back(Job { start, completion });
         let wait = u128::from((start - now).as_ns());
+        let service = u128::from(service.as_ns());
         self.credit.waiting += wait;
-        self.credit.in_service += u128::from(service.as_ns());
+        self.credit.in_service += service;
         self.credit.completions += 1;
-        self.offered += 1;
-        self.offered_wait += wait;
+        self.offered.jobs += 1;
+        self.offered.wait += wait;
+        self.offered.service += service;
+        self.offered.service_squared =
+            self.offered.service_squared.saturating_add(service * service);
         completion
     }
 
@@ -97,6 +119,31 @@ impl FifoStation {
     /// Complexity: O(number of servers).
     pub fn backlog(&self, now: Time) -> Span {
         self.free_at.iter().min().expect("at least one server").saturating_since(now)
+    }
+
+    /// Little's law between the last reset and `now`, over the jobs that came.
+    ///
+    /// Complexity: O(jobs that are waiting or in service).
+    ///
+    /// # Panics
+    /// If `now` is before the last reset.
+    pub fn little(&self, now: Time) -> Little {
+        let signed = |ns: u128| i128::try_from(ns).expect("fewer than 2^127 ns");
+        let beyond = self.beyond(now).in_system();
+        Little {
+            elapsed: now - self.since,
+            members: self.offered.jobs,
+            sojourns: self.offered.wait + self.offered.service,
+            integral: self.credit.in_system() - beyond,
+            edges: signed(self.carried_in) - signed(beyond),
+        }
+    }
+
+    /// The waits of the jobs that came between the last reset and `now`, and what they would be in
+    /// theory if jobs came at random.
+    pub fn queueing(&self, now: Time) -> Queueing {
+        let Offered { jobs, wait, service, service_squared } = self.offered;
+        Queueing { elapsed: now - self.since, jobs, wait, service, service_squared }
     }
 
     /// The part of the credits that lies beyond `now`.
@@ -128,22 +175,23 @@ impl Resource for FifoStation {
         };
         let waiting = self.credit.waiting - beyond.waiting;
         let in_service = self.credit.in_service - beyond.in_service;
-        let mean_wait = self.offered_wait.checked_div(u128::from(self.offered)).unwrap_or(0);
+        let Offered { jobs, wait, .. } = self.offered;
+        let mean_wait = wait.checked_div(u128::from(jobs)).unwrap_or(0);
         Usage {
             utilization: per_time(in_service) / self.free_at.len() as f64,
             mean_queue_length: per_time(waiting),
             mean_in_system: per_time(waiting + in_service),
             mean_wait: Span::from_ns(u64::try_from(mean_wait).expect("a mean of spans")),
             served: self.credit.completions - beyond.completions,
-            offered: self.offered,
+            offered: jobs,
         }
     }
 
     fn reset(&mut self, now: Time) {
         debug_assert!(now >= self.latest, "a station that goes back in time");
         self.credit = self.beyond(now);
-        self.offered = 0;
-        self.offered_wait = 0;
+        self.carried_in = self.credit.in_system();
+        self.offered = Offered::default();
         self.since = now;
         self.latest = now;
     }
@@ -254,6 +302,15 @@ mod tests {
             let per_time = |integral: u64| {
                 if elapsed == 0 { 0.0 } else { integral as f64 / elapsed as f64 }
             };
+            let little = station.little(at(window.1));
+            let sojourns: u64 = offered().map(|(_, come, _, end)| end - come).sum();
+            prop_assert_eq!((little.members, little.sojourns), (usage.offered, u128::from(sojourns)));
+            prop_assert_eq!(little.integral, u128::from(waiting + busy));
+            prop_assert_eq!(little.unaccounted(), 0);
+            let queueing = station.queueing(at(window.1));
+            let squares: u64 = offered().map(|(_, _, start, end)| (end - start).pow(2)).sum();
+            prop_assert_eq!(queueing.wait, u128::from(wait));
+            prop_assert_eq!(queueing.service_squared, u128::from(squares));
             prop_assert_eq!(usage, Usage {
                 utilization: per_time(busy) / servers as f64,
                 mean_queue_length: per_time(waiting),

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::SweptAxis;
 use crate::input_error::{InputError, Origin, Source};
 use crate::nearest::did_you_mean;
 use crate::setting::{self, Setting, Value};
+use crate::toml_value;
 
 /// The parts of an experiment as they were given.
 #[derive(Debug)]
@@ -45,6 +47,17 @@ pub(super) struct Axis {
 impl Block {
     pub(super) fn length(&self) -> usize {
         self.axes[0].values.len()
+    }
+
+    /// What it sweeps.
+    pub(super) fn swept(&self) -> SweptAxis {
+        let rows = 0..self.length();
+        SweptAxis {
+            settings: self.axes.iter().map(|axis| axis.setting).collect(),
+            rows: rows
+                .map(|row| self.axes.iter().map(|axis| axis.values[row].0).collect())
+                .collect(),
+        }
     }
 
     /// Takes `setting` out of the block. Where it is swept over `value` too, only the rows with that
@@ -111,7 +124,7 @@ impl Draft {
                 let setting =
                     setting::find(key).ok_or_else(|| unknown_key(key, &at(0..key.len())))?;
                 let origin = at(value_span);
-                let value = parse(setting, value, &origin)?;
+                let value = toml_value::parse(setting.key, &setting.kind, value, &origin)?;
                 for block in &mut self.sweep {
                     block.fix(setting, value);
                 }
@@ -128,20 +141,4 @@ pub(super) fn unknown_key(key: &str, origin: &Origin) -> Box<InputError> {
     origin
         .error(format!("unknown key `{key}`"), "no setting has this name")
         .with_help(did_you_mean(setting::nearest_key(key)))
-}
-
-/// Reads a value of `setting`.
-pub(super) fn parse(
-    setting: &'static Setting,
-    text: &str,
-    origin: &Origin,
-) -> Result<Value, Box<InputError>> {
-    setting.kind.parse(text).map_err(|problem| {
-        origin
-            .error(
-                format!("{}: {problem}", setting.key),
-                format!("expected {}", setting.kind.expected()),
-            )
-            .with_help(did_you_mean(setting.kind.nearest_word(text)))
-    })
 }

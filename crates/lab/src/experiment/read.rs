@@ -5,26 +5,19 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use toml::Spanned;
-use toml::de::{DeString, DeTable, DeValue};
+use toml::de::{DeTable, DeValue};
 
-use super::draft::{Axis, Block, Draft, Given, parse, unknown_key};
+use super::draft::{Axis, Block, Draft, Given, unknown_key};
 use crate::input_error::{InputError, Origin, Source};
 use crate::nearest::{did_you_mean, nearest};
-use crate::setting::{self, Kind, Setting, Value};
-
-type Key<'i> = Spanned<DeString<'i>>;
-type Item<'i> = Spanned<DeValue<'i>>;
-type Result<T> = std::result::Result<T, Box<InputError>>;
+use crate::setting::{self, Setting};
+use crate::toml_value::{self, Item, Key, Result, found, in_order};
 
 const TEXTS: [&str; 3] = ["name", "title", "description"];
 
 pub(super) fn read(source: &Arc<Source>) -> Result<Draft> {
     let reader = Reader { source };
-    let table = DeTable::parse(source.text()).map_err(|error| {
-        let span = error.span().unwrap_or(0..0);
-        reader.at(span).error(format!("not valid TOML: {}", error.message()), "here")
-    })?;
+    let table = toml_value::table(source)?;
 
     let mut draft = Draft {
         source: Arc::clone(source),
@@ -68,13 +61,6 @@ fn file_stem(source: &Source) -> String {
     stem.to_string_lossy().into_owned()
 }
 
-/// The entries in the order of the file, so that the first error is the topmost.
-fn in_order<'a, 'i>(table: &'a DeTable<'i>) -> Vec<(&'a Key<'i>, &'a Item<'i>)> {
-    let mut entries: Vec<_> = table.iter().collect();
-    entries.sort_by_key(|(key, _)| key.span().start);
-    entries
-}
-
 struct Reader<'a> {
     source: &'a Arc<Source>,
 }
@@ -85,13 +71,7 @@ impl Reader<'_> {
     }
 
     fn text(&self, key: &Key<'_>, value: &Item<'_>) -> Result<String> {
-        match value.get_ref() {
-            DeValue::String(text) => Ok(text.to_string()),
-            other => {
-                let message = format!("{}: expected a text, found {}", key.get_ref(), found(other));
-                Err(self.at(value.span()).error(message, "expected a text in quotes"))
-            }
-        }
+        toml_value::text(key.get_ref(), value.get_ref(), &self.at(value.span()))
     }
 
     fn unknown_top(&self, name: &str, key: &Key<'_>) -> Box<InputError> {
@@ -118,7 +98,7 @@ impl Reader<'_> {
         for (key, value) in in_order(self.table(section, value)?) {
             let setting = self.setting(section, key)?;
             let origin = self.at(value.span());
-            let value = self.value(setting, value.get_ref(), &origin)?;
+            let value = toml_value::read(setting.key, &setting.kind, value.get_ref(), &origin)?;
             settings.insert(setting.key, Given { setting, value, origin });
         }
         Ok(())
@@ -137,30 +117,6 @@ impl Reader<'_> {
     fn setting(&self, section: &str, key: &Key<'_>) -> Result<&'static Setting> {
         let name = format!("{section}.{}", key.get_ref());
         setting::find(&name).ok_or_else(|| unknown_key(&name, &self.at(key.span())))
-    }
-
-    fn value(
-        &self,
-        setting: &'static Setting,
-        value: &DeValue<'_>,
-        origin: &Origin,
-    ) -> Result<Value> {
-        match (&setting.kind, value) {
-            (Kind::Switch, DeValue::Boolean(on)) => Ok(Value::Switch(*on)),
-            (Kind::Count(_), DeValue::Integer(integer)) => {
-                // Hexadecimal and the like are valid TOML: bring them to the form that is parsed.
-                let text = match u64::from_str_radix(integer.as_str(), integer.radix()) {
-                    Ok(count) => count.to_string(),
-                    Err(_) => integer.to_string(),
-                };
-                parse(setting, &text, origin)
-            }
-            (kind, DeValue::String(text)) if kind.is_quoted() => parse(setting, text, origin),
-            (kind, other) => Err(origin.error(
-                format!("{}: expected {}, found {}", setting.key, kind.expected(), found(other)),
-                format!("expected {}", kind.expected()),
-            )),
-        }
     }
 
     fn sweep(&self, value: &Item<'_>) -> Result<Vec<Block>> {
@@ -186,14 +142,15 @@ impl Reader<'_> {
             if setting::section_doc(section).is_none() {
                 return Err(unknown_key(section, &self.at(section_key.span())));
             }
-            if section == "seeds" {
-                return Err(self.at(section_key.span()).error(
-                    "seeds cannot be swept",
-                    "every point runs with every seed of `[seeds]`",
-                ));
-            }
             for (key, value) in in_order(self.table(section, value)?) {
-                axes.push(self.axis(self.setting(section, key)?, key, value)?);
+                let setting = self.setting(section, key)?;
+                if !setting.can_be_swept() {
+                    return Err(self.at(section_key.span()).error(
+                        format!("{section} cannot be swept"),
+                        format!("every point runs with the same `[{section}]`"),
+                    ));
+                }
+                axes.push(self.axis(setting, key, value)?);
             }
         }
         let Some(first) = axes.first() else {
@@ -229,21 +186,9 @@ impl Reader<'_> {
         let mut values = Vec::with_capacity(list.len());
         for item in list.iter() {
             let origin = self.at(item.span());
-            values.push((self.value(setting, item.get_ref(), &origin)?, origin));
+            let value = toml_value::read(setting.key, &setting.kind, item.get_ref(), &origin)?;
+            values.push((value, origin));
         }
         Ok(Axis { setting, key: self.at(key.span()), values })
-    }
-}
-
-fn found(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::String(text) => format!("the text `\"{text}\"`"),
-        DeValue::Integer(integer) => format!("the number `{integer}`"),
-        DeValue::Float(float) => format!("the number `{float}`"),
-        DeValue::Boolean(on) => format!("`{on}`"),
-        DeValue::Datetime(_) => "a date".into(),
-        DeValue::Array(list) if list.is_empty() => "an empty list".into(),
-        DeValue::Array(_) => "a list".into(),
-        DeValue::Table(_) => "a table".into(),
     }
 }

@@ -1,14 +1,16 @@
 //! How the types of a [`slotcast_sim::Scenario`]'s fields become [`Value`]s and back.
 
 use slotcast_sim::{
-    Backpressure, Fidelity, Grant, IdleExtension, Load, ProtocolKind, SequenceChoice, TargetChoice,
+    Backpressure, Fidelity, Grant, IdleExtension, Load, Mix, ProtocolKind, SequenceChoice,
+    TargetChoice,
 };
 use slotcast_units::{Rate, Share, Size, Span};
 
 use super::kind::{Value, Word};
+use crate::configuration::WarmupRule;
 
 /// A type that a setting can have.
-pub(super) trait Field: Sized {
+pub(crate) trait Field: Sized {
     /// As a value.
     fn to_value(&self) -> Value;
     /// From a value of the same kind.
@@ -35,7 +37,7 @@ macro_rules! plain {
         }
     )* };
 }
-plain!(u64 => Count, Size => Size, Rate => Rate, Span => Span, Share => Share, bool => Switch);
+plain!(u64 => Count, Size => Size, Rate => Rate, Span => Span, Share => Share, bool => Switch, Mix => Mix);
 
 impl Field for u32 {
     fn to_value(&self) -> Value {
@@ -83,6 +85,7 @@ choice!(ProtocolKind {
     ReplicastH = "replicast-h", "unicast transfers in consecutive windows";
     UchCcp = "uch-ccp", "unicast at rates that the target grants";
     UchAimd = "uch-aimd", "unicast, additive increase and multiplicative decrease; only with run.fidelity frame";
+    UchDctcp = "uch-dctcp", "unicast over TCP connections with DCTCP; only with run.fidelity frame";
 });
 choice!(Backpressure {
     KeepRoom = "keep-room", "as soon as the disk has room for one more chunk, those on their way counted";
@@ -112,4 +115,9 @@ choice!(Load {
 choice!(Fidelity {
     Flow = "flow", "a transfer is one event, shared rates are recomputed when flows come and go";
     Frame = "frame", "every frame is an event, as in the paper";
+});
+choice!(WarmupRule {
+    AsSet = "as-set", "run.warmup, checked against what MSER-5 finds";
+    Found = "found", "pilot runs find it by MSER-5; as long as set is measured after it";
+    AsPublished = "as-published", "run.warmup, because it was published so: no warning if it is short";
 });

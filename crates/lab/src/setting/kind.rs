@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use slotcast_sim::Mix;
 use slotcast_units::{Rate, Share, Size, Span};
 
 use crate::nearest;
@@ -24,6 +25,8 @@ pub enum Value {
     Word(&'static str),
     /// On or off.
     Switch(bool),
+    /// Sizes with their shares.
+    Mix(Mix),
 }
 
 impl fmt::Display for Value {
@@ -36,6 +39,7 @@ impl fmt::Display for Value {
             Value::Share(share) => share.fmt(f),
             Value::Word(word) => word.fmt(f),
             Value::Switch(on) => on.fmt(f),
+            Value::Mix(mix) => mix.fmt(f),
         }
     }
 }
@@ -90,6 +94,8 @@ pub enum Kind {
     Choice(&'static [Word]),
     /// `true` or `false`, written without quotes.
     Switch,
+    /// Sizes with their shares: `"64KiB:50% 1MiB:50%"`, or `"none"`.
+    Mix,
 }
 
 impl Kind {
@@ -116,6 +122,7 @@ impl Kind {
                 "false" => Ok(Value::Switch(false)),
                 _ => Err(format!("`{text}` is neither `true` nor `false`")),
             },
+            Kind::Mix => quantity(text).map(Value::Mix),
         }
     }
 
@@ -138,6 +145,7 @@ impl Kind {
             Kind::Share(_) => "share",
             Kind::Choice(_) => "choice",
             Kind::Switch => "switch",
+            Kind::Mix => "mix",
         }
     }
 
@@ -155,6 +163,10 @@ impl Kind {
             Kind::Share(_) => "a share in quotes, such as `\"10%\"` or `\"0.5%\"`".into(),
             Kind::Choice(words) => format!("a word in quotes, one of {}", listed(words)),
             Kind::Switch => "`true` or `false`, without quotes".into(),
+            Kind::Mix => {
+                "sizes with their shares in quotes, such as `\"64KiB:50% 1MiB:50%\"`, or `\"none\"`"
+                    .into()
+            }
         }
     }
 
@@ -168,6 +180,7 @@ impl Kind {
             Kind::Share(range) => range.to_string(),
             Kind::Choice(words) => words.iter().map(|w| w.word).collect::<Vec<_>>().join(", "),
             Kind::Switch => "true, false".into(),
+            Kind::Mix => format!("none, or up to {} parts SIZE:SHARE", Mix::CAPACITY),
         }
     }
 

@@ -8,6 +8,7 @@ use slotcast_units::{Rate, Share, Size, Span};
 use super::Setting;
 use super::field::{Choice, Field};
 use super::kind::{Kind, Range};
+use crate::configuration::WarmupRule;
 
 /// The sections of an experiment file that hold settings, in the order in which they are listed.
 pub fn sections() -> impl Iterator<Item = &'static str> {
@@ -22,20 +23,24 @@ pub fn section_doc(section: &str) -> Option<&'static str> {
 const SECTIONS: &[(&str, &str)] = &[
     ("cluster", "initiators, targets and how replicas spread over them"),
     ("network", "edge ports around a non-blocking core"),
-    ("disk", "one disk per target"),
+    ("disk", "the disks of a target"),
     ("protocol", "which protocol moves chunks"),
     ("replicast", "parameters of the Replicast protocols"),
     ("unicast", "parameters of the unicast peers"),
+    ("dctcp", "parameters of UCH-DCTCP's connections and of the switch that they share"),
     ("quirks", "behaviour of the original simulator, kept only to repeat its figures"),
     ("workload", "what the initiators do"),
     ("faults", "what goes wrong"),
     ("run", "how long, and in what detail"),
     ("seeds", "replications: every point runs once with each seed"),
+    ("statistics", "how the start of a run is dealt with, and when there are seeds enough"),
 ];
 
 const PAPER: &str = "Replicast paper IV";
 const SURGE: &str = "SURGE d92018f";
 const OURS: &str = "our choice";
+const RFC8257: &str = "RFC 8257";
+const SIGCOMM: &str = "Data Center TCP, SIGCOMM 2010";
 const CHOOSY: &str = "Choosy Initiator, storagetarget.com";
 
 const fn count(min: u64, max: u64) -> Kind {
@@ -68,6 +73,9 @@ macro_rules! setting {
     (seeds . $name:ident, $kind:expr, $source:expr, $doc:expr) => {
         setting!(@ [seeds], seeds.$name, $kind, $source, $doc)
     };
+    (statistics . $name:ident, $kind:expr, $source:expr, $doc:expr) => {
+        setting!(@ [statistics], statistics.$name, $kind, $source, $doc)
+    };
     ($section:ident . $name:ident, $kind:expr, $source:expr, $doc:expr) => {
         setting!(@ [scenario.$section], $section.$name, $kind, $source, $doc)
     };
@@ -92,7 +100,12 @@ pub fn all() -> &'static [Setting] {
 
 static ALL: &[Setting] = &[
     setting!(cluster.initiators, count(1, 1_000_000), PAPER, "Number of initiators."),
-    setting!(cluster.targets, count(1, 1_000_000), PAPER, "Number of targets, one disk each."),
+    setting!(
+        cluster.targets,
+        count(1, 1_000_000),
+        PAPER,
+        "Number of targets, each with a link of its own and disk.per_target disks."
+    ),
     setting!(cluster.replicas, count(1, 8), PAPER, "Replicas of each chunk."),
     setting!(
         cluster.targets_per_domain,
@@ -127,10 +140,22 @@ static ALL: &[Setting] = &[
         "Sustained rate of a disk, reading or writing."
     ),
     setting!(
+        disk.access_time,
+        span(NO_TIME, SECOND),
+        OURS,
+        "Time that each request takes beyond that of its bytes: seek and rotation."
+    ),
+    setting!(
         disk.queue_limit,
         size(Size::ZERO, Size::from_mib(1 << 20)),
         SURGE,
         "Backlog on a disk from which its target asks initiators to wait."
+    ),
+    setting!(
+        disk.per_target,
+        count(1, 1_000),
+        PAPER,
+        "Disks behind the link of one target (Replicast only); a chunk lies on one of them."
     ),
     setting!(protocol.kind, choice::<ProtocolKind>(), OURS, "Which protocol moves chunks."),
     setting!(
@@ -189,6 +214,12 @@ static ALL: &[Setting] = &[
         "The wait that a choosy initiator is ready for at first; 0 is three control round trips. In SURGE it is 6us by mistake."
     ),
     setting!(
+        replicast.double_booking,
+        Kind::Switch,
+        "SURGE, model m9",
+        "Replicast-H: whether targets offer the window of an undecided bid to a second initiator, and reject the later acceptance."
+    ),
+    setting!(
         replicast.answer_timeout,
         span(NO_TIME, HOUR),
         OURS,
@@ -235,6 +266,68 @@ static ALL: &[Setting] = &[
         rate(),
         SURGE,
         "UCH-AIMD: starting rate, lowest rate and additive step."
+    ),
+    setting!(
+        dctcp.mark_threshold,
+        size(Size::ZERO, Size::from_mib(1 << 10)),
+        SIGCOMM,
+        "A frame that finds more than this in its port's queue is marked; 0 is 97.5 kB at 10 Gb/s, in \
+         proportion to the rate, and at least a seventh of a round trip at full rate."
+    ),
+    setting!(
+        dctcp.buffer,
+        size(Size::from_bytes(64), Size::from_mib(1 << 10)),
+        SIGCOMM,
+        "What the queue of a switch's port holds; frames beyond it are dropped."
+    ),
+    setting!(
+        dctcp.gain,
+        share(Share::from_ppm(1), Share::ONE),
+        RFC8257,
+        "Weight of the newest window of data in the estimate of the marked part (g)."
+    ),
+    setting!(
+        dctcp.initial_alpha,
+        ANY_PART,
+        RFC8257,
+        "The estimate of the marked part before anything was measured."
+    ),
+    setting!(
+        dctcp.initial_window,
+        count(1, 10_000),
+        "RFC 6928",
+        "The first window of a connection, in full frames."
+    ),
+    setting!(
+        dctcp.min_rto,
+        span(Span::from_us(1), HOUR),
+        SIGCOMM,
+        "Shortest retransmission timeout."
+    ),
+    setting!(
+        dctcp.idle_restart,
+        Kind::Switch,
+        "RFC 5681",
+        "A connection goes back to its first window after a silence of a retransmission timeout."
+    ),
+    setting!(
+        dctcp.receive_buffer,
+        size(Size::from_bytes(64), Size::from_mib(1 << 10)),
+        "Linux, tcp_rmem",
+        "What a receiver holds for a connection whose data it does not read while its disk is full."
+    ),
+    setting!(
+        dctcp.initiator_link,
+        share(Share::ONE, Share::from_percent(1000)),
+        OURS,
+        "Rate of an initiator's own link over that of the switch's ports; only a faster one lets a single \
+         sender fill a port's queue."
+    ),
+    setting!(
+        dctcp.sample_every,
+        span(NO_TIME, HOUR),
+        OURS,
+        "How often the switch's queues and what was acknowledged are sampled for an evaluation; 0 is never."
     ),
     setting!(
         quirks.queued_windows,
@@ -294,7 +387,12 @@ static ALL: &[Setting] = &[
         PAPER,
         "Closed loop (as fast as the cluster takes it) or open loop (at a given rate)."
     ),
-    setting!(workload.window, count(1, 65_536), SURGE, "Requests in flight per initiator."),
+    setting!(
+        workload.window,
+        count(1, 65_536),
+        SURGE,
+        "Requests (with workload.mix, chunks) in flight per initiator."
+    ),
     setting!(
         workload.arrivals_per_s,
         count(1, 1_000_000_000),
@@ -305,7 +403,14 @@ static ALL: &[Setting] = &[
         workload.chunk_size,
         size(Size::from_bytes(1), Size::from_mib(64)),
         PAPER,
-        "Size of every chunk."
+        "Size of every chunk; of the largest ones, with workload.mix."
+    ),
+    setting!(
+        workload.mix,
+        Kind::Mix,
+        OURS,
+        "Sizes of the objects that are put and got, cut into chunks (Replicast only); none: every \
+         object is one chunk."
     ),
     setting!(
         workload.get_share,
@@ -320,10 +425,16 @@ static ALL: &[Setting] = &[
         "Closed loop: initiators start at random times within this span; 0 starts all at once."
     ),
     setting!(
+        workload.start_interval,
+        span(NO_TIME, HOUR),
+        OURS,
+        "Closed loop: each initiator starts this much later than the one before it."
+    ),
+    setting!(
         workload.preloaded_chunks,
         count(0, 100_000_000),
         OURS,
-        "Chunks that are on the targets when the run starts, for gets to find."
+        "Chunks (or objects of workload.mix) that are on the targets when the run starts, for gets to find."
     ),
     setting!(faults.message_loss, ANY_PART, OURS, "Part of the control messages that are lost."),
     setting!(
@@ -361,7 +472,7 @@ static ALL: &[Setting] = &[
         faults.slow_disks,
         count(0, 1_000_000),
         OURS,
-        "Number of targets whose disk runs at `faults.slow_factor` of its rate."
+        "Number of targets whose disks run at `faults.slow_factor` of its rate."
     ),
     setting!(
         faults.slow_factor,
@@ -388,5 +499,31 @@ static ALL: &[Setting] = &[
         count(1, 100_000),
         OURS,
         "Number of seeds, and so of runs of every point; intervals need at least two."
+    ),
+    setting!(
+        statistics.warmup,
+        choice::<WarmupRule>(),
+        OURS,
+        "Where the warm-up comes from: run.warmup, or pilot runs."
+    ),
+    setting!(
+        statistics.precision,
+        share(Share::ZERO, Share::from_percent(50)),
+        OURS,
+        "More seeds run until chunks_per_s, mean and p99 latency have intervals within this part of \
+         them, on each side; 0 takes seeds.count as it is."
+    ),
+    setting!(
+        statistics.max_seeds,
+        count(10, 100_000),
+        OURS,
+        "With a precision: no point runs with more seeds."
+    ),
+    setting!(
+        statistics.max_time,
+        span(Span::from_ms(1), Span::from_secs(7 * 86_400)),
+        OURS,
+        "With a precision: no further run starts after so much time on the clock; the first seeds.count \
+         run in any case."
     ),
 ];

@@ -1,9 +1,10 @@
 //! The table against the structs that it fills.
 
 use super::{Kind, Value, all, nearest_key, section_doc};
-use crate::configuration::{Configuration, Seeds};
+use crate::configuration::{Configuration, Seeds, Statistics};
 use slotcast_sim::{
-    Cluster, Disk, Faults, Network, Protocol, Quirks, Replicast, Run, Scenario, Unicast, Workload,
+    Cluster, Dctcp, Disk, Faults, Network, Protocol, Quirks, Replicast, Run, Scenario, Unicast,
+    Workload,
 };
 
 /// Names every field of every section: a new field does not compile until it is listed here, and
@@ -23,6 +24,7 @@ fn every_field_of_a_scenario_is_a_setting() {
         protocol: _,
         replicast: _,
         unicast: _,
+        dctcp: _,
         quirks: _,
         workload: _,
         faults: _,
@@ -35,7 +37,7 @@ fn every_field_of_a_scenario_is_a_setting() {
         keys
     );
     fields!(Network { link_rate, overhead, trip, frame }, "network", keys);
-    fields!(Disk { rate, queue_limit }, "disk", keys);
+    fields!(Disk { rate, access_time, queue_limit, per_target }, "disk", keys);
     fields!(Protocol { kind }, "protocol", keys);
     fields!(
         Replicast {
@@ -48,6 +50,7 @@ fn every_field_of_a_scenario_is_a_setting() {
             sequence,
             choosy,
             choosy_start,
+            double_booking,
             answer_timeout,
             ack_timeout,
             max_rounds
@@ -58,6 +61,22 @@ fn every_field_of_a_scenario_is_a_setting() {
     fields!(
         Unicast { control_size, target_choice, virtual_nodes, grant, aimd_step },
         "unicast",
+        keys
+    );
+    fields!(
+        Dctcp {
+            mark_threshold,
+            buffer,
+            gain,
+            initial_alpha,
+            initial_window,
+            min_rto,
+            idle_restart,
+            receive_buffer,
+            initiator_link,
+            sample_every
+        },
+        "dctcp",
         keys
     );
     fields!(
@@ -80,8 +99,10 @@ fn every_field_of_a_scenario_is_a_setting() {
             window,
             arrivals_per_s,
             chunk_size,
+            mix,
             get_share,
             start_spread,
+            start_interval,
             preloaded_chunks
         },
         "workload",
@@ -104,6 +125,7 @@ fn every_field_of_a_scenario_is_a_setting() {
     );
     fields!(Run { length, warmup, fidelity }, "run", keys);
     fields!(Seeds { first, count }, "seeds", keys);
+    fields!(Statistics { warmup, precision, max_seeds, max_time }, "statistics", keys);
     let table: Vec<_> = all().iter().map(|s| s.key).collect();
     for key in &keys {
         assert!(table.contains(key), "{key} is a field but not a setting");
@@ -121,6 +143,7 @@ fn another(kind: &Kind, not: Value) -> Value {
         Kind::Share(r) => vec![Value::Share(r.min), Value::Share(r.max)],
         Kind::Choice(words) => words.iter().map(|w| Value::Word(w.word)).collect(),
         Kind::Switch => vec![Value::Switch(false), Value::Switch(true)],
+        Kind::Mix => vec![Value::Mix("4KiB:30% 1MiB:70%".parse().expect("a right mix"))],
     };
     candidates.into_iter().find(|v| *v != not).expect("a kind with one value is no setting")
 }

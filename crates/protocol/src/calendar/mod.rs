@@ -1,12 +1,15 @@
 //! A target's reservations: which windows of its link are promised to whom.
 //!
-//! Windows of one calendar never overlap. A window is *tentative* from the bid until the initiator
-//! accepts or cancels it, *accepted* until the chunk has arrived, and, under [`OfferRule::Queue`],
-//! *cancelled* until its time has passed, so that it can be offered again.
+//! Windows of one calendar never overlap, but for tentative ones under [`OfferRule::DoubleBooking`].
+//! A window is *tentative* from the bid until the initiator accepts or cancels it, *accepted* until
+//! the chunk has arrived, and, under [`OfferRule::Queue`], *cancelled* until its time has passed, so
+//! that it can be offered again.
 //!
 //! How a new window is found is a value, [`OfferRule`]: at the end of the queue or in a cancelled
-//! window (`queue.rs`), or in the first hole that is wide enough (`first_fit.rs`).
+//! window (`queue.rs`), in the first hole that is wide enough (`first_fit.rs`), or there or in a
+//! window that is only bid so far (`double_booking.rs`).
 
+mod double_booking;
 mod first_fit;
 mod queue;
 
@@ -26,6 +29,9 @@ pub enum OfferRule {
     Queue,
     /// In the first hole; cancelled windows vanish (the paper's Replicast-H).
     FirstFit,
+    /// As [`OfferRule::FirstFit`], or earlier, in a window that has been bid to one other initiator
+    /// and is not decided: who accepts first has it (SURGE's Replicast-H with double booking).
+    DoubleBooking,
 }
 
 /// What governs a calendar.
@@ -113,17 +119,30 @@ pub struct Calendar {
     rules: CalendarRules,
     timing: Timing,
     slots: Vec<Reservation>,
+    /// Second bookings of tentative windows in `slots`, each inside of its first.
+    seconds: Vec<Reservation>,
+    double_bookings: u64,
 }
 
 impl Calendar {
     /// An empty calendar.
     pub fn new(rules: CalendarRules, timing: Timing) -> Calendar {
-        Calendar { rules, timing, slots: Vec::new() }
+        Calendar { rules, timing, slots: Vec::new(), seconds: Vec::new(), double_bookings: 0 }
     }
 
-    /// All reservations in order of time, cancelled ones among them.
+    /// All reservations in order of time, cancelled ones among them, second bookings not.
     pub fn reservations(&self) -> &[Reservation] {
         &self.slots
+    }
+
+    /// Second bookings, each inside the window of a tentative reservation.
+    pub fn second_bookings(&self) -> &[Reservation] {
+        &self.seconds
+    }
+
+    /// How many windows have been offered a second time.
+    pub fn double_bookings(&self) -> u64 {
+        self.double_bookings
     }
 
     /// Reserves a window tentatively, or gives `None` if the calendar is full, the request asks for
@@ -141,22 +160,36 @@ impl Calendar {
                 Ordering::Less => return None,
                 Ordering::Greater => self.give_up(i),
             }
+        } else if let Some(j) = self.second_of(ask.request) {
+            match ask.round.cmp(&self.seconds[j].round) {
+                Ordering::Equal => return Some(self.seconds[j].window),
+                Ordering::Less => return None,
+                Ordering::Greater => self.seconds.swap_remove(j),
+            };
         }
         self.expire(now, ask.size.bid);
         let too_far = ask.not_before.saturating_since(now) > self.rules.horizon;
-        if too_far || self.slots.len() >= self.rules.capacity {
+        if too_far || self.slots.len() + self.seconds.len() >= self.rules.capacity {
             return None;
         }
         let window = match self.rules.offer {
             OfferRule::Queue => self.offer_queue(now, ask),
-            OfferRule::FirstFit => self.offer_first_fit(now, ask),
+            OfferRule::FirstFit | OfferRule::DoubleBooking => {
+                let (at, start) = self.first_hole(now, ask);
+                let shared = match self.rules.offer {
+                    OfferRule::DoubleBooking => self.book_twice(now, ask, start),
+                    _ => None,
+                };
+                shared.unwrap_or_else(|| self.reserve(at, start, now, ask))
+            }
         };
         debug_assert!(window.width() >= ask.size.transfer, "a window that holds its transfer");
         self.check();
         Some(window)
     }
 
-    /// Turns a tentative reservation into an accepted one, trimmed to `window`.
+    /// Turns a tentative reservation into an accepted one, trimmed to `window`. Gives the reservation
+    /// that loses its window by that, if it was booked twice.
     ///
     /// # Errors
     /// If the reservation is gone, of another round, or does not contain `window`.
@@ -165,30 +198,35 @@ impl Calendar {
         request: RequestId,
         round: u8,
         window: Window,
-    ) -> Result<(), NoReservation> {
-        let i = self.position(request).ok_or(NoReservation)?;
+    ) -> Result<Option<Reservation>, NoReservation> {
+        let Some(i) = self.position(request) else {
+            return self.accept_second(request, round, window);
+        };
         let slot = &mut self.slots[i];
         let repeated = slot.state == State::Accepted && slot.window == window;
         if slot.round == round && repeated {
-            return Ok(());
+            return Ok(None);
         }
         let fits = slot.window.contains(&window) && window.start < window.end;
         if slot.round != round || slot.state != State::Tentative || !fits {
             return Err(NoReservation);
         }
+        let bid = core::mem::replace(&mut slot.window, window);
         slot.state = State::Accepted;
-        slot.window = window;
         if self.rules.offer == OfferRule::Queue {
             self.give_to_neighbours(i);
         }
+        let loser = self.drop_second(bid);
         self.check();
-        Ok(())
+        Ok(loser)
     }
 
     /// Cancels the tentative reservation of `request` if its round is not later than `round`.
     /// An accepted one stays.
     pub fn cancel(&mut self, request: RequestId, round: u8) {
-        let Some(i) = self.position(request) else { return };
+        let Some(i) = self.position(request) else {
+            return self.cancel_second(request, round);
+        };
         if self.slots[i].state != State::Tentative || self.slots[i].round > round {
             return;
         }
@@ -202,6 +240,10 @@ impl Calendar {
             OfferRule::Queue => self.cancel_in_queue(i),
             OfferRule::FirstFit => {
                 self.slots.remove(i);
+            }
+            OfferRule::DoubleBooking => {
+                self.slots.remove(i);
+                self.promote_seconds();
             }
         }
     }
@@ -238,6 +280,7 @@ impl Calendar {
     /// Drops every reservation, as a restart does.
     pub fn clear(&mut self) {
         self.slots.clear();
+        self.seconds.clear();
     }
 
     /// Where the reservation of `request` is, tentative or accepted.
@@ -257,8 +300,10 @@ impl Calendar {
     fn expire(&mut self, now: Time, width: Span) {
         let (one_way, grace, hold) = (self.timing.one_way(), self.rules.grace, self.rules.hold);
         let reach = now + one_way;
+        let is_open =
+            |bid: &Reservation| bid.window.end > now && bid.bid_at.saturating_add(hold) > now;
         self.slots.retain(|slot| match slot.state {
-            State::Tentative => slot.window.end > now && slot.bid_at.saturating_add(hold) > now,
+            State::Tentative => is_open(slot),
             State::Accepted => slot.window.end.saturating_add(grace) > now,
             State::Cancelled => {
                 slot.window.start >= reach || slot.window.end.saturating_since(reach) >= width
@@ -266,6 +311,10 @@ impl Calendar {
         });
         while self.slots.last().is_some_and(|slot| slot.state == State::Cancelled) {
             self.slots.pop();
+        }
+        if !self.seconds.is_empty() {
+            self.seconds.retain(is_open);
+            self.promote_seconds();
         }
     }
 
@@ -276,7 +325,9 @@ impl Calendar {
             "windows overlap: {:?}",
             self.slots
         );
-        debug_assert!(self.slots.len() <= self.rules.capacity, "a calendar beyond its capacity");
+        let len = self.slots.len() + self.seconds.len();
+        debug_assert!(len <= self.rules.capacity, "a calendar beyond its capacity");
+        self.check_seconds();
     }
 }
 

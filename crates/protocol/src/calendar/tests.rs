@@ -203,8 +203,8 @@ fn what_was_not_bid_cannot_be_accepted() {
     assert_eq!(calendar.accept(request(1), 0, beyond), Err(NoReservation));
     assert_eq!(calendar.accept(request(1), 1, window), Err(NoReservation));
     assert_eq!(calendar.accept(request(2), 0, window), Err(NoReservation));
-    assert_eq!(calendar.accept(request(1), 0, window), Ok(()));
-    assert_eq!(calendar.accept(request(1), 0, window), Ok(()), "a repeated message");
+    assert_eq!(calendar.accept(request(1), 0, window), Ok(None));
+    assert_eq!(calendar.accept(request(1), 0, window), Ok(None), "a repeated message");
 }
 
 #[derive(Debug, Clone)]

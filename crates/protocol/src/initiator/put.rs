@@ -9,10 +9,13 @@
 //! ```
 
 mod choose;
+mod held;
 
 use alloc::vec::Vec;
 
 use slotcast_units::{Size, Span, Time};
+
+use held::Held;
 
 use super::round::Round;
 use super::{Choosy, Failure, InitiatorEffect, Progress, Step};
@@ -39,6 +42,9 @@ pub struct PutRules {
     pub abandon_without_window: bool,
     /// Whether a long wait for the best bid is taken as it comes, or asked about again.
     pub choosy: Option<Choosy>,
+    /// For [`crate::Delivery::Unicast`]: targets may take an accepted window back until it begins
+    /// ([`crate::OfferRule::DoubleBooking`]), so a transfer is handed over only then.
+    pub double_booking: bool,
 }
 
 /// A put under way.
@@ -52,6 +58,10 @@ pub(super) struct Put {
     /// How many of the last rounds found no common window.
     rounds_without_window: u8,
     windows: Vec<(u8, Window)>,
+    /// Accepted windows that may be taken back; their members are pending.
+    held: Vec<Held>,
+    /// When the first of them begins.
+    send_at: Time,
     /// Members that hold the chunk.
     stored: Members,
     /// Members that a transfer is on its way to.
@@ -78,6 +88,8 @@ impl Default for Put {
             round: Round::default(),
             rounds_without_window: 0,
             windows: Vec::new(),
+            held: Vec::new(),
+            send_at: Time::NEVER,
             stored: Members::NONE,
             pending: Members::NONE,
             failed: Members::NONE,
@@ -95,7 +107,9 @@ impl Put {
     pub(super) fn start(&mut self, request: RequestId, chunk: ChunkId, size: Size, group: GroupId) {
         let mut windows = core::mem::take(&mut self.windows);
         windows.clear();
-        *self = Put { request, chunk, size, group, windows, ..Put::default() };
+        let mut held = core::mem::take(&mut self.held);
+        held.clear();
+        *self = Put { request, chunk, size, group, windows, held, ..Put::default() };
     }
 
     pub(super) fn request(&self) -> RequestId {
@@ -104,7 +118,7 @@ impl Put {
 
     /// When [`Put::wake`] has something to do.
     pub(super) fn due(&self) -> Time {
-        self.ask_at.min(self.answers_due).min(self.acks_due)
+        self.ask_at.min(self.answers_due).min(self.acks_due).min(self.send_at)
     }
 
     /// Replicas that are neither stored nor on their way. Two in one failure domain count as one.
@@ -168,6 +182,7 @@ impl Put {
                 if self.round.is_complete() { self.choose(step) } else { Progress::Going }
             }
             Message::ReplicaAck(ack) => self.acknowledged(ack, step),
+            Message::LateReject(rejection) => self.late_rejected(rejection, step),
             _ => Progress::Going,
         }
     }
@@ -177,6 +192,7 @@ impl Put {
             return Progress::Going;
         }
         let expected = self.pending.remove(ack.position);
+        self.drop_held(ack.position, step);
         if ack.outcome == AckOutcome::Stored {
             // Counts even when it comes so late that the member was taken for failed.
             self.failed.remove(ack.position);
@@ -192,6 +208,12 @@ impl Put {
 
     /// Some deadline has passed.
     pub(super) fn wake(&mut self, step: &mut Step<'_>) -> Progress {
+        if self.send_at <= step.now {
+            self.send_held(step);
+            if self.go_on(step) == Progress::Over {
+                return Progress::Over;
+            }
+        }
         if self.answers_due <= step.now {
             self.round.give_up_on_silent();
             if self.choose(step) == Progress::Over {
@@ -218,6 +240,7 @@ impl Put {
         let replicas = usize::from(step.config.put.replicas);
         if step.groups.domains_of(self.group, self.stored) >= replicas {
             self.cancel_round(step);
+            self.send_rest(step);
             let effect =
                 InitiatorEffect::PutDone { request: self.request, rounds: self.round.count };
             step.effects.push(effect);

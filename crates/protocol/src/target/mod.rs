@@ -11,11 +11,11 @@ use slotcast_units::{Size, Span, Time};
 
 pub use disk::{Backpressure, DiskForecast};
 
-use crate::calendar::{Ask, Calendar, CalendarRules, OfferRule};
+use crate::calendar::{Ask, Calendar, CalendarRules, NoReservation, OfferRule};
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
 use crate::message::{
-    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Message, Offer, OfferAnswer, PutAccept,
-    PutRequest, ReplicaAck, Undelivered,
+    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, LateReject, Message, Offer, OfferAnswer,
+    PutAccept, PutRequest, ReplicaAck, Undelivered,
 };
 use crate::timing::{Delivery, IdleExtension, Timing, WindowRule};
 use crate::window::Window;
@@ -35,14 +35,19 @@ pub struct TargetConfig {
     pub idle_extension: IdleExtension,
     /// How windows for incoming chunks are found and kept.
     pub calendar: CalendarRules,
-    /// What it expects of its disk.
+    /// What it expects of its disks.
     pub disk: DiskForecast,
 }
 
-/// What the target has on its disk. The host looks it up; the machine only asks.
+/// What the target has on its disks. The host looks it up; the machine only asks.
 pub trait Holdings {
     /// The size of `chunk`, if it is stored here.
     fn size_of(&self, chunk: &ChunkId) -> Option<Size>;
+
+    /// The disk that holds `chunk`, counted from zero; asked only for a chunk that is stored here.
+    fn disk_of(&self, _chunk: &ChunkId) -> u16 {
+        0
+    }
 }
 
 /// What a host tells the target.
@@ -101,6 +106,8 @@ pub enum TargetEffect {
         chunk: ChunkId,
         /// Its size.
         size: Size,
+        /// On which of the target's disks, counted from zero.
+        disk: u16,
     },
     /// Read a chunk from the disk, then say [`TargetInput::Read`].
     Read {
@@ -110,6 +117,8 @@ pub enum TargetEffect {
         chunk: ChunkId,
         /// Its size.
         size: Size,
+        /// From which of the target's disks, counted from zero.
+        disk: u16,
     },
     /// Send the chunk that was read for `request`, from `start` on, then say
     /// [`TargetInput::Sent`].
@@ -132,9 +141,18 @@ struct Delivering {
     round: u8,
     chunk: ChunkId,
     size: Size,
+    disk: u16,
     window: Window,
     offered_at: Time,
     accepted: bool,
+}
+
+/// A chunk that is being written or read.
+#[derive(Debug, Clone, Copy)]
+struct AtDisk {
+    request: RequestId,
+    disk: u16,
+    is_write: bool,
 }
 
 /// One storage target.
@@ -144,12 +162,14 @@ pub struct Target {
     incoming: Calendar,
     outgoing: Calendar,
     deliveries: Vec<Delivering>,
-    /// Puts whose chunk has arrived and is being written.
-    writing: Vec<RequestId>,
+    at_disk: Vec<AtDisk>,
     /// How long after its offer a get is accepted: the longest of late, slowly forgotten. A round
     /// trip on a network that keeps its promises.
     acceptance_lag: Span,
     rejected: u64,
+    /// Chunks that were read too late for their window are sent in another.
+    sends_late_reads: bool,
+    late_rejects: u64,
 }
 
 /// Most gets that a target holds offers or deliveries for; further ones are asked to come later.
@@ -163,11 +183,21 @@ impl Target {
             incoming: Calendar::new(config.calendar, config.timing),
             outgoing: Calendar::new(outgoing, config.timing),
             deliveries: Vec::new(),
-            writing: Vec::new(),
+            at_disk: Vec::new(),
             acceptance_lag: config.timing.round_trip(),
             rejected: 0,
+            late_rejects: 0,
+            sends_late_reads: false,
             config,
         }
+    }
+
+    /// The same, with another answer where a read ends too late for its window: the chunk leaves in the
+    /// next one that is free, instead of not at all. On a real disk reads are often late, and to ask
+    /// again would not make them earlier; the initiator may then be receiving something else.
+    #[must_use]
+    pub fn sending_late_reads(self) -> Target {
+        Target { sends_late_reads: true, ..self }
     }
 
     /// Reservations for incoming chunks.
@@ -185,12 +215,17 @@ impl Target {
         self.rejected
     }
 
+    /// Initiators that were told that their window is not to be had any more.
+    pub fn late_rejects(&self) -> u64 {
+        self.late_rejects
+    }
+
     /// Forgets every promise, as a restart does. What is on the disk stays.
     pub fn restart(&mut self, now: Time) {
         self.incoming.clear();
         self.outgoing.clear();
         self.deliveries.clear();
-        self.writing.clear();
+        self.at_disk.clear();
         self.config.disk.forget(now);
     }
 
@@ -218,15 +253,15 @@ impl Target {
                     (false, _) => self.acknowledge(request, AckOutcome::NoReservation, effects),
                     (true, false) => self.acknowledge(request, AckOutcome::Damaged, effects),
                     (true, true) => {
-                        self.config.disk.submit(now, size);
-                        self.writing.push(request);
-                        effects.push(TargetEffect::Write { request, chunk, size });
+                        let disk = self.config.disk.least_busy();
+                        self.config.disk.submit(now, size, disk);
+                        self.at_disk.push(AtDisk { request, disk, is_write: true });
+                        effects.push(TargetEffect::Write { request, chunk, size, disk });
                     }
                 }
             }
             TargetInput::Written { request, stable } => {
-                self.config.disk.complete(now);
-                self.writing.retain(|&other| other != request);
+                self.disk_done(now, request, true);
                 let outcome = if stable { AckOutcome::Stored } else { AckOutcome::DiskFailed };
                 self.acknowledge(request, outcome, effects);
             }
@@ -296,14 +331,29 @@ impl Target {
     fn put_accept(&mut self, m: &PutAccept, effects: &mut Vec<TargetEffect>) {
         match m.grants.of(self.config.position) {
             None => self.incoming.cancel(m.request, m.round),
-            Some(grant) => {
-                let accepted = self.incoming.accept(m.request, m.round, grant.window);
+            Some(grant) => match self.incoming.accept(m.request, m.round, grant.window) {
+                Ok(None) => {}
+                Ok(Some(loser)) => self.reject(loser.request, loser.round, effects),
                 // A repeated acceptance may come when the chunk is here already.
-                if accepted.is_err() && !self.writing.contains(&m.request) {
+                Err(NoReservation) if self.is_writing(m.request) => {}
+                // The rejection and this acceptance have crossed, or the rejection was lost.
+                Err(NoReservation) if self.config.calendar.offer == OfferRule::DoubleBooking => {
+                    self.reject(m.request, m.round, effects);
+                }
+                Err(NoReservation) => {
                     self.acknowledge(m.request, AckOutcome::NoReservation, effects);
                 }
-            }
+            },
         }
+    }
+
+    /// Tells the initiator of `request` not to count on what it was bid in `round`.
+    #[inline(never)]
+    fn reject(&mut self, request: RequestId, round: u8, effects: &mut Vec<TargetEffect>) {
+        self.late_rejects += 1;
+        let rejection = LateReject { request, round, position: self.config.position };
+        let message = Message::LateReject(rejection);
+        effects.push(TargetEffect::Send { to: request.initiator, message });
     }
 
     fn get_request(
@@ -322,7 +372,7 @@ impl Target {
         }
         let answer = match holdings.size_of(&m.chunk) {
             None => OfferAnswer::NotHeld,
-            Some(size) => self.offer(now, m, size),
+            Some(size) => self.offer(now, m, size, holdings.disk_of(&m.chunk)),
         };
         let offer =
             Offer { request: m.request, round: m.round, position: self.config.position, answer };
@@ -330,7 +380,7 @@ impl Target {
             .push(TargetEffect::Send { to: m.request.initiator, message: Message::Offer(offer) });
     }
 
-    fn offer(&mut self, now: Time, m: &GetRequest, size: Size) -> OfferAnswer {
+    fn offer(&mut self, now: Time, m: &GetRequest, size: Size, on: u16) -> OfferAnswer {
         let rule = WindowRule::published(Delivery::Unicast);
         let width = rule.size_for(&self.config.timing, size);
         if let Some(at) = self.deliveries.iter().position(|d| d.request == m.request) {
@@ -353,14 +403,14 @@ impl Target {
         // what will have come in by then, and the reads of offers that are accepted before.
         let acceptance = now + self.acceptance_lag;
         let disk = &self.config.disk;
-        let ahead = disk.service(self.incoming.promised_until(acceptance));
+        let ahead = self.incoming.promised_until(acceptance);
         let offered: Span = self
             .deliveries
             .iter()
-            .filter(|delivery| !delivery.accepted)
+            .filter(|delivery| !delivery.accepted && delivery.disk == on)
             .map(|delivery| disk.service(delivery.size))
             .sum();
-        let read = disk.backlog(now) + ahead + offered + disk.service(size);
+        let read = disk.read_delay(now, on, size, ahead, offered);
         let ask = Ask {
             request: m.request,
             round: m.round,
@@ -380,6 +430,7 @@ impl Target {
             round: m.round,
             chunk: m.chunk,
             size,
+            disk: on,
             window,
             offered_at: now,
             accepted: false,
@@ -413,9 +464,10 @@ impl Target {
         self.acceptance_lag = lag.max(self.acceptance_lag - self.acceptance_lag / 16);
         delivery.accepted = true;
         delivery.window = grant.window;
-        let Delivering { request, chunk, size, .. } = *delivery;
-        self.config.disk.submit(now, size);
-        effects.push(TargetEffect::Read { request, chunk, size });
+        let Delivering { request, chunk, size, disk, .. } = *delivery;
+        self.config.disk.submit(now, size, disk);
+        self.at_disk.push(AtDisk { request, disk, is_write: false });
+        effects.push(TargetEffect::Read { request, chunk, size, disk });
     }
 
     fn read(
@@ -425,19 +477,63 @@ impl Target {
         intact: bool,
         effects: &mut Vec<TargetEffect>,
     ) {
-        self.config.disk.complete(now);
+        self.disk_done(now, request, false);
         let found = self.deliveries.iter().position(|d| d.request == request && d.accepted);
         let Some(at) = found else { return };
-        let Delivering { chunk, size, window, .. } = self.deliveries.swap_remove(at);
+        let Delivering { chunk, size, window, round, .. } = self.deliveries.swap_remove(at);
         let start = window.start.max(now);
         // Outside of its window the link belongs to others.
         let late = start + self.config.timing.transfer(size) > window.end;
-        if late || !intact {
+        let start = match (intact, late) {
+            (true, false) => Some(start),
+            (true, true) if self.sends_late_reads => self.next_window(now, request, round, size),
+            _ => None,
+        };
+        let Some(start) = start else {
             self.outgoing.release(request);
             self.undelivered(request, effects);
             return;
-        }
+        };
         effects.push(TargetEffect::Transfer { request, chunk, size, start });
+    }
+
+    /// When a chunk that has missed its window can leave: in the next window that is free, which is
+    /// reserved for it.
+    fn next_window(
+        &mut self,
+        now: Time,
+        request: RequestId,
+        round: u8,
+        size: Size,
+    ) -> Option<Time> {
+        self.outgoing.release(request);
+        let rule = WindowRule::published(Delivery::Unicast);
+        let ask = Ask {
+            request,
+            round,
+            payload: size,
+            not_before: now,
+            size: rule.size_for(&self.config.timing, size),
+            disk_delay: Span::ZERO,
+            idle_extension: Span::ZERO,
+        };
+        let window = self.outgoing.offer(now, &ask)?;
+        self.outgoing.accept(request, round, window).ok()?;
+        Some(window.start.max(now))
+    }
+
+    fn is_writing(&self, request: RequestId) -> bool {
+        self.at_disk.iter().any(|d| d.is_write && d.request == request)
+    }
+
+    /// A disk has done what it was given for `request`.
+    fn disk_done(&mut self, now: Time, request: RequestId, is_write: bool) {
+        let done = self.at_disk.iter().position(|d| d.request == request && d.is_write == is_write);
+        // Nothing is known any more of what was given to a disk before a restart.
+        if let Some(done) = done {
+            let AtDisk { disk, .. } = self.at_disk.swap_remove(done);
+            self.config.disk.complete(now, disk);
+        }
     }
 
     fn acknowledge(

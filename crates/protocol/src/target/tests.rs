@@ -1,3 +1,5 @@
+mod double_booking;
+
 use super::*;
 use crate::group::Members;
 use crate::message::{Grant, Grants};
@@ -97,7 +99,10 @@ fn a_put_goes_from_bid_to_acknowledgement() {
     let received =
         TargetInput::Received { request: request(), chunk: CHUNK, size: SIZE, intact: true };
     target.handle(Time::from_ns(200_000), received, &empty(), &mut effects);
-    assert_eq!(effects, [TargetEffect::Write { request: request(), chunk: CHUNK, size: SIZE }]);
+    assert_eq!(
+        effects,
+        [TargetEffect::Write { request: request(), chunk: CHUNK, size: SIZE, disk: 0 }]
+    );
     effects.clear();
     let written = TargetInput::Written { request: request(), stable: true };
     target.handle(Time::from_ns(600_000), written, &empty(), &mut effects);
@@ -224,7 +229,7 @@ fn a_get_is_read_and_sent_in_its_window() {
     });
     assert_eq!(
         say(&mut target, 7000, &accept, &shelf),
-        [TargetEffect::Read { request: request(), chunk: CHUNK, size: SIZE }]
+        [TargetEffect::Read { request: request(), chunk: CHUNK, size: SIZE, disk: 0 }]
     );
     let mut effects = vec![];
     let read = TargetInput::Read { request: request(), intact: true };
@@ -353,4 +358,31 @@ fn a_restart_forgets_what_was_promised_but_not_what_is_stored() {
     assert!(target.incoming().reservations().is_empty());
     let shelf = Shelf([(CHUNK, SIZE)].into());
     assert_eq!(bid_of(&say(&mut target, 30, &put_request(), &shelf)), BidAnswer::AlreadyStored);
+}
+
+#[test]
+fn a_late_read_is_sent_in_the_next_window_if_the_target_does_so() {
+    let shelf = Shelf([(CHUNK, SIZE)].into());
+    for sends in [false, true] {
+        let target = target();
+        let mut target = if sends { target.sending_late_reads() } else { target };
+        let OfferAnswer::Window { window, .. } =
+            offer_of(&say(&mut target, 0, &get_request(), &shelf))
+        else {
+            panic!("no window")
+        };
+        say(&mut target, 1, &accept_get(0, window), &shelf);
+        let late = window.end + Span::from_ms(3);
+        let mut effects = vec![];
+        let read = TargetInput::Read { request: request(), intact: true };
+        target.handle(late, read, &shelf, &mut effects);
+        match (sends, &effects[..]) {
+            (true, [TargetEffect::Transfer { start, .. }]) => {
+                assert!(*start >= late);
+                assert_eq!(target.outgoing().reservations().len(), 1, "the link is reserved");
+            }
+            (false, [TargetEffect::Send { message: Message::Undelivered(_), .. }]) => {}
+            other => panic!("{other:?}"),
+        }
+    }
 }

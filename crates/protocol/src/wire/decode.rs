@@ -5,8 +5,8 @@ use super::{HEADER_LEN, Header, MAX_CHUNK, MAX_ENCODED_LEN, TIME_LIMIT, WireErro
 use crate::group::Members;
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
 use crate::message::{
-    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Grant, Grants, MAX_REPLICAS, Message, Offer,
-    OfferAnswer, PutAccept, PutRequest, ReplicaAck, Undelivered,
+    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Grant, Grants, LateReject, MAX_REPLICAS,
+    Message, Offer, OfferAnswer, PutAccept, PutRequest, ReplicaAck, Undelivered,
 };
 use crate::timing::Delivery;
 use crate::window::Window;
@@ -69,7 +69,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn message(&mut self) -> Result<Message, WireError> {
         // Every message begins with its request, but an unknown kind is no message.
-        if !(layout::PUT_REQUEST..=layout::UNDELIVERED).contains(&self.kind) {
+        if !(layout::PUT_REQUEST..=layout::LATE_REJECT).contains(&self.kind) {
             return Err(WireError::Kind(self.kind));
         }
         let request = self.request()?;
@@ -120,7 +120,14 @@ impl Reader<'_> {
                 round: self.u8()?,
                 grant: self.one_grant_at_most()?,
             }),
-            _ => Message::Undelivered(Undelivered { request, position: self.position()? }),
+            layout::UNDELIVERED => {
+                Message::Undelivered(Undelivered { request, position: self.position()? })
+            }
+            _ => Message::LateReject(LateReject {
+                request,
+                round: self.u8()?,
+                position: self.position()?,
+            }),
         })
     }
 

@@ -63,6 +63,7 @@ pub fn encoded_len(message: &Message) -> usize {
                 layout::GET_ACCEPT_LEN + m.grant.iter().len() * layout::GRANT_LEN
             }
             Message::Undelivered(_) => layout::UNDELIVERED_LEN,
+            Message::LateReject(_) => layout::LATE_REJECT_LEN,
         }
 }
 
@@ -84,6 +85,7 @@ fn kind(message: &Message) -> u8 {
         Message::Offer(_) => layout::OFFER,
         Message::GetAccept(_) => layout::GET_ACCEPT,
         Message::Undelivered(_) => layout::UNDELIVERED,
+        Message::LateReject(_) => layout::LATE_REJECT,
     }
 }
 
@@ -156,6 +158,7 @@ fn body(message: &Message, out: &mut Vec<u8>) {
             grants(m.grant.as_slice(), out);
         }
         Message::Undelivered(m) => out.push(m.position),
+        Message::LateReject(m) => out.extend_from_slice(&[m.round, m.position]),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::message::MAX_REPLICAS;
 /// First in every datagram: `RC`, read as a little-endian number.
 pub(super) const MAGIC: u16 = u16::from_le_bytes(*b"RC");
 /// The version of this layout. A receiver knows one version and refuses all others.
-pub(super) const VERSION: u8 = 1;
+pub(super) const VERSION: u8 = 2;
 
 /// Length of the part of the header that the checksum covers: all before the checksum.
 pub(super) const CHECKED_LEN: usize = 22;
@@ -20,6 +20,7 @@ pub(super) const GET_REQUEST: u8 = 5;
 pub(super) const OFFER: u8 = 6;
 pub(super) const GET_ACCEPT: u8 = 7;
 pub(super) const UNDELIVERED: u8 = 8;
+pub(super) const LATE_REJECT: u8 = 9;
 
 /// Tags of [`crate::BidAnswer`] and [`crate::OfferAnswer`]. No tag is zero, so that a body of zeros
 /// means nothing.
@@ -58,6 +59,8 @@ pub(super) const REPLICA_ACK_LEN: usize = REQUEST_LEN + 1 + 1;
 pub(super) const GET_ACCEPT_LEN: usize = REQUEST_LEN + 1 + 1;
 /// Request, position.
 pub(super) const UNDELIVERED_LEN: usize = REQUEST_LEN + 1;
+/// Request, round, position.
+pub(super) const LATE_REJECT_LEN: usize = REQUEST_LEN + 1 + 1;
 
 /// The longest datagram: a put-accept with [`MAX_REPLICAS`] grants.
 pub const MAX_ENCODED_LEN: usize = HEADER_LEN + PUT_ACCEPT_LEN + MAX_REPLICAS * GRANT_LEN;
@@ -73,6 +76,7 @@ const _: () = {
         GET_REQUEST_LEN,
         GET_ACCEPT_LEN + GRANT_LEN,
         UNDELIVERED_LEN,
+        LATE_REJECT_LEN,
     ];
     let mut i = 0;
     while i < others.len() {

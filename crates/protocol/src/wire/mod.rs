@@ -13,8 +13,8 @@
 //! | offset | size | field |
 //! |---:|---:|---|
 //! | 0 | 2 | magic: the letters `RC` |
-//! | 2 | 1 | version: 1 |
-//! | 3 | 1 | kind of message: 1 to 8, as numbered below |
+//! | 2 | 1 | version: 2 |
+//! | 3 | 1 | kind of message: 1 to 9, as numbered below |
 //! | 4 | 2 | length of the body |
 //! | 6 | 4 | epoch: version of the sender's cluster map |
 //! | 10 | 4 | sender: its node number |
@@ -99,6 +99,14 @@
 //! |---:|---:|---|
 //! | 26 | 8 | request |
 //! | 34 | 1 | position |
+//!
+//! Body of 9, late-reject:
+//!
+//! | offset | size | field |
+//! |---:|---:|---|
+//! | 26 | 8 | request |
+//! | 34 | 1 | round |
+//! | 35 | 1 | position |
 //!
 //! # What a receiver may rely on
 //!

@@ -9,8 +9,8 @@ use super::*;
 use crate::group::Members;
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
 use crate::message::{
-    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Grant, Grants, MAX_REPLICAS, Message, Offer,
-    OfferAnswer, PutAccept, PutRequest, ReplicaAck, Undelivered,
+    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Grant, Grants, LateReject, MAX_REPLICAS,
+    Message, Offer, OfferAnswer, PutAccept, PutRequest, ReplicaAck, Undelivered,
 };
 use crate::timing::Delivery;
 use crate::window::Window;
@@ -121,6 +121,7 @@ fn golden() -> Vec<(Message, u8, &'static str)> {
             "03 01 3f 3132333435363738 5152535455565738",
         ),
         (Message::Undelivered(Undelivered { request: REQUEST, position }), 8, "3f"),
+        (Message::LateReject(LateReject { request: REQUEST, round: 3, position }), 9, "033f"),
     ]
 }
 
@@ -162,7 +163,7 @@ fn refusal(message: &Message, offset: usize, patch: &[u8]) -> WireError {
 fn every_message_has_the_bytes_that_it_always_had() {
     for (message, kind, fields) in golden() {
         let body = [bytes("21222324 25262728"), bytes(fields)].concat();
-        let mut expected = bytes("5243 01");
+        let mut expected = bytes("5243 02");
         expected.extend([kind, u8::try_from(body.len()).unwrap(), 0]);
         expected.extend(bytes("01020304 05060708 1112131415161718 00000000"));
         expected.extend(body);
@@ -177,7 +178,7 @@ fn every_message_has_the_bytes_that_it_always_had() {
 #[test]
 fn the_checksum_is_the_one_that_it_always_was() {
     let datagram = encoded(&Message::Undelivered(Undelivered { request: REQUEST, position: 63 }));
-    assert_eq!(datagram[22..26], bytes("9078c53d"));
+    assert_eq!(datagram[22..26], bytes("fc13cd98"));
 }
 
 #[test]
@@ -204,13 +205,14 @@ fn what_is_no_datagram_of_this_version_is_refused() {
     assert_eq!(decode(&good[..25]), Err(WireError::TooShort(25)));
     assert_eq!(decode(&[0; 174]), Err(WireError::TooLong(174)));
     assert_eq!(refusal(&put_request(), 0, b"CR"), WireError::Magic(0x5243));
-    assert_eq!(refusal(&put_request(), 2, &[0]), WireError::Version(0));
-    assert_eq!(refusal(&put_request(), 2, &[2]), WireError::Version(2));
+    for version in [0, 1, 3] {
+        assert_eq!(refusal(&put_request(), 2, &[version]), WireError::Version(version));
+    }
     assert_eq!(decode(&good[..90]), Err(WireError::Length { declared: 69, actual: 64 }));
     let longer = [&good[..], &[0]].concat();
     assert_eq!(decode(&longer), Err(WireError::Length { declared: 69, actual: 70 }));
     assert_eq!(refusal(&put_request(), 3, &[0]), WireError::Kind(0));
-    assert_eq!(refusal(&put_request(), 3, &[9]), WireError::Kind(9));
+    assert_eq!(refusal(&put_request(), 3, &[10]), WireError::Kind(10));
 }
 
 #[test]
@@ -261,7 +263,7 @@ fn unknown_alternatives_are_refused() {
 #[test]
 fn impossible_positions_and_grants_are_refused() {
     let messages = golden();
-    for (index, offset) in [(1, 35), (5, 37), (6, 34), (11, 35), (15, 36), (16, 34)] {
+    for (index, offset) in [(1, 35), (5, 37), (6, 34), (11, 35), (15, 36), (16, 34), (17, 35)] {
         let message = messages[index].0;
         assert_eq!(refusal(&message, offset, &[64]), WireError::Position(64), "{message:?}");
     }

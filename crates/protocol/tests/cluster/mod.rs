@@ -8,8 +8,9 @@ use proptest::prelude::*;
 use slotcast_protocol::{
     Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, Failure, GetRules,
     GroupMap, Holdings, IdleExtension, Initiator, InitiatorConfig, InitiatorEffect, InitiatorId,
-    InitiatorInput, Message, OfferRule, PutRules, RequestId, State, Target, TargetConfig,
-    TargetEffect, TargetId, TargetInput, Timing, Window, WindowRule, selection::SequenceRule,
+    InitiatorInput, Message, OfferRule, PutRequest, PutRules, RequestId, State, Target,
+    TargetConfig, TargetEffect, TargetId, TargetInput, Timing, Window, WindowRule,
+    selection::SequenceRule,
 };
 use slotcast_units::{Rate, Size, Span, Time};
 
@@ -59,13 +60,13 @@ pub fn any_fate() -> impl Strategy<Value = Fate> {
 #[derive(Debug, Clone, Copy)]
 enum Due {
     ToTarget(u32, Message),
-    ToInitiator(Message),
+    ToInitiator(u32, Message),
     Received(u32, RequestId, ChunkId, Window),
     Written(u32, RequestId, ChunkId),
     Read(u32, RequestId),
     Sent(u32, RequestId),
     Delivered(RequestId),
-    Wake,
+    Wake(u32),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +91,7 @@ impl Holdings for &Disk {
 pub struct TestCluster {
     pub now: Time,
     pub groups: GroupMap,
-    pub initiator: Initiator,
+    pub initiators: Vec<Initiator>,
     pub targets: Vec<Target>,
     pub disks: Vec<Disk>,
     pub dead: BTreeSet<u32>,
@@ -99,7 +100,12 @@ pub struct TestCluster {
     pub last_end: Time,
     /// Transfers in flight per target, to see that none overlap.
     pub receiving: Vec<Vec<Window>>,
+    /// Transfers of different initiators that overlapped.
+    pub meetings: usize,
     pub messages_sent: usize,
+    /// What was asked for, and what was sent, in order.
+    pub requests: Vec<PutRequest>,
+    pub transfers: Vec<Window>,
     pub wakes: usize,
     /// Targets that damage what they receive, until when.
     pub damaging: Option<(std::ops::Range<u32>, Time)>,
@@ -107,8 +113,12 @@ pub struct TestCluster {
     pub die_after_round: Option<u8>,
     /// Targets that were made to read, in order.
     pub reads: Vec<u32>,
-    /// Deliveries on their way to the initiator, to see that none overlap.
-    delivering: Vec<Window>,
+    /// Transfers per target that it had a reservation for, to see that none overlap.
+    taken: Vec<Vec<Window>>,
+    /// Deliveries on their way to each initiator, to see that none overlap.
+    delivering: Vec<Vec<Window>>,
+    put_rules: PutRules,
+    disk_rate: Rate,
     fate: Fate,
     due: BTreeMap<(Time, u64), Due>,
     sequence: u64,
@@ -116,19 +126,11 @@ pub struct TestCluster {
 }
 
 /// An initiator of the test cluster.
-fn initiator(delivery: Delivery, choosy: Option<Choosy>) -> Initiator {
-    let window_rule = WindowRule::published(delivery);
+fn initiator(id: u32, put: PutRules) -> Initiator {
     Initiator::new(InitiatorConfig {
-        id: InitiatorId(0),
+        id: InitiatorId(id),
         timing: Timing::published(),
-        put: PutRules {
-            replicas: 3,
-            window_rule,
-            sequence: SequenceRule::published(&Timing::published(), false),
-            consecutive_only: false,
-            abandon_without_window: false,
-            choosy,
-        },
+        put,
         get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
         answer_timeout: Span::from_us(200),
         ack_timeout: ACK_TIMEOUT,
@@ -137,50 +139,71 @@ fn initiator(delivery: Delivery, choosy: Option<Choosy>) -> Initiator {
     })
 }
 
+/// A target of the test cluster.
+fn target(
+    t: u32,
+    groups: &GroupMap,
+    window_rule: WindowRule,
+    offer: OfferRule,
+    disk_rate: Rate,
+) -> Target {
+    let (group, position) = groups.seat(TargetId(t));
+    Target::new(TargetConfig {
+        group,
+        position,
+        timing: Timing::published(),
+        window_rule,
+        idle_extension: IdleExtension::TwoTransfers,
+        calendar: CalendarRules {
+            offer,
+            gap: Span::ZERO,
+            grace: ACK_TIMEOUT,
+            hold: Span::from_ms(1),
+            horizon: Span::from_secs(10),
+            capacity: 64,
+        },
+        disk: DiskForecast::new(disk_rate, Size::from_kib(256), Backpressure::KeepRoom),
+    })
+}
+
 impl TestCluster {
+    /// With one initiator.
     pub fn new(delivery: Delivery, targets: u32, domain: u32, fate: Fate) -> TestCluster {
         let groups = GroupMap::new(targets, 9.min(targets), domain).unwrap();
         let window_rule = WindowRule::published(delivery);
-        let ack_timeout = ACK_TIMEOUT;
-        let target = |t: u32| {
-            let (group, position) = groups.seat(TargetId(t));
-            Target::new(TargetConfig {
-                group,
-                position,
-                timing: Timing::published(),
-                window_rule,
-                idle_extension: IdleExtension::TwoTransfers,
-                calendar: CalendarRules {
-                    offer: OfferRule::FirstFit,
-                    gap: Span::ZERO,
-                    grace: ack_timeout,
-                    hold: Span::from_ms(1),
-                    horizon: Span::from_secs(10),
-                    capacity: 64,
-                },
-                disk: DiskForecast::new(
-                    Rate::from_bytes_per_s(400 << 20),
-                    Size::from_kib(256),
-                    Backpressure::KeepRoom,
-                ),
-            })
+        let disk_rate = Rate::from_bytes_per_s(400 << 20);
+        let put_rules = PutRules {
+            replicas: 3,
+            window_rule,
+            sequence: SequenceRule::published(&Timing::published(), false),
+            consecutive_only: false,
+            abandon_without_window: false,
+            choosy: None,
+            double_booking: false,
         };
-        let initiator = initiator(delivery, None);
         TestCluster {
             now: Time::ZERO,
-            initiator,
-            targets: (0..targets).map(target).collect(),
+            initiators: vec![initiator(0, put_rules)],
+            targets: (0..targets)
+                .map(|t| target(t, &groups, window_rule, OfferRule::FirstFit, disk_rate))
+                .collect(),
             disks: (0..targets).map(|_| Disk::default()).collect(),
             dead: BTreeSet::new(),
             ended: Vec::new(),
             last_end: Time::ZERO,
             receiving: vec![Vec::new(); targets as usize],
+            meetings: 0,
             messages_sent: 0,
+            requests: Vec::new(),
+            transfers: Vec::new(),
             wakes: 0,
             damaging: None,
             die_after_round: None,
             reads: Vec::new(),
-            delivering: Vec::new(),
+            taken: vec![Vec::new(); targets as usize],
+            delivering: vec![Vec::new()],
+            put_rules,
+            disk_rate,
             fate,
             due: BTreeMap::new(),
             sequence: 0,
@@ -189,24 +212,56 @@ impl TestCluster {
         }
     }
 
-    /// Makes the initiator choosy.
-    pub fn choosy(mut self, delivery: Delivery, first_patience: Span) -> TestCluster {
-        self.initiator = initiator(delivery, Some(Choosy { first_patience }));
+    /// With `n` initiators.
+    pub fn initiators(mut self, n: u32) -> TestCluster {
+        self.initiators = (0..n).map(|id| initiator(id, self.put_rules)).collect();
+        self.delivering = vec![Vec::new(); n as usize];
         self
     }
 
+    /// Makes the initiators choosy.
+    pub fn choosy(mut self, first_patience: Span) -> TestCluster {
+        self.put_rules.choosy = Some(Choosy { first_patience });
+        let n = self.initiators.len() as u32;
+        self.initiators(n)
+    }
+
+    /// Lets the initiators ask for the next replicas one window ahead.
+    pub fn revised_sequence(mut self) -> TestCluster {
+        self.put_rules.sequence = SequenceRule::revised(&Timing::published());
+        let n = self.initiators.len() as u32;
+        self.initiators(n)
+    }
+
+    /// Lets the targets book windows twice, with disks that do not hold them back.
+    pub fn double_booking(mut self) -> TestCluster {
+        self.put_rules.double_booking = true;
+        self.disk_rate = Rate::from_bytes_per_s(4000 << 20);
+        let (groups, rule, rate) = (&self.groups, self.put_rules.window_rule, self.disk_rate);
+        let count = self.targets.len() as u32;
+        let again = |t| target(t, groups, rule, OfferRule::DoubleBooking, rate);
+        self.targets = (0..count).map(again).collect();
+        let n = self.initiators.len() as u32;
+        self.initiators(n)
+    }
+
     pub fn put(&mut self, n: u64) -> RequestId {
+        self.put_by(0, n)
+    }
+
+    /// Initiator `i` stores chunk `n`.
+    pub fn put_by(&mut self, i: u32, n: u64) -> RequestId {
         let mut effects = Vec::new();
-        let request =
-            self.initiator.put(self.now, chunk(n), CHUNK_SIZE, &self.groups, &mut effects);
-        self.carry_out(effects);
+        let machine = &mut self.initiators[i as usize];
+        let request = machine.put(self.now, chunk(n), CHUNK_SIZE, &self.groups, &mut effects);
+        self.carry_out(i, effects);
         request
     }
 
     pub fn get(&mut self, n: u64) -> RequestId {
         let mut effects = Vec::new();
-        let request = self.initiator.get(self.now, chunk(n), &self.groups, &mut effects);
-        self.carry_out(effects);
+        let request = self.initiators[0].get(self.now, chunk(n), &self.groups, &mut effects);
+        self.carry_out(0, effects);
         request
     }
 
@@ -231,14 +286,20 @@ impl TestCluster {
             steps += 1;
             assert!(steps < 200_000, "the cluster does not come to rest");
         }
+        if end != Time::NEVER {
+            self.now = self.now.max(end);
+        }
     }
 
     fn step(&mut self, due: Due) {
         match due {
             Due::ToTarget(t, message) => self.tell_target(t, TargetInput::Message(&message)),
-            Due::ToInitiator(message) => self.tell_initiator(InitiatorInput::Message(&message)),
+            Due::ToInitiator(i, message) => {
+                self.tell_initiator(i, InitiatorInput::Message(&message));
+            }
             Due::Received(t, request, chunk, window) => {
                 self.receiving[t as usize].retain(|&w| w != window);
+                self.check_taken(t, request, window);
                 let intact = self.next_fate(|fate, counts| {
                     counts.1 += 1;
                     fate.transfers.get(counts.1 - 1).copied().unwrap_or(true)
@@ -273,11 +334,12 @@ impl TestCluster {
                     counts.1 += 1;
                     fate.transfers.get(counts.1 - 1).copied().unwrap_or(true)
                 });
-                self.tell_initiator(InitiatorInput::Delivered { request, intact });
+                let InitiatorId(i) = request.initiator;
+                self.tell_initiator(i, InitiatorInput::Delivered { request, intact });
             }
-            Due::Wake => {
+            Due::Wake(i) => {
                 self.wakes += 1;
-                self.tell_initiator(InitiatorInput::Wake);
+                self.tell_initiator(i, InitiatorInput::Wake);
             }
         }
     }
@@ -295,11 +357,11 @@ impl TestCluster {
         self.targets[t as usize].handle(self.now, input, &shelf, &mut effects);
         for effect in effects {
             match effect {
-                TargetEffect::Send { message, .. } => {
+                TargetEffect::Send { to: InitiatorId(i), message } => {
                     let at = self.now + Timing::published().one_way();
-                    self.send(at, Due::ToInitiator(message));
+                    self.send(at, Due::ToInitiator(i, message));
                 }
-                TargetEffect::Write { request, chunk, size } => {
+                TargetEffect::Write { request, chunk, size, .. } => {
                     let done = self.use_disk(t, size);
                     self.at(done, Due::Written(t, request, chunk));
                 }
@@ -320,26 +382,30 @@ impl TestCluster {
 
     fn use_disk(&mut self, t: u32, size: Size) -> Time {
         let disk = &mut self.disks[t as usize];
-        disk.free_at =
-            disk.free_at.max(self.now) + Rate::from_bytes_per_s(400 << 20).time_for(size);
+        disk.free_at = disk.free_at.max(self.now) + self.disk_rate.time_for(size);
         disk.free_at
     }
 
     /// The initiator hears `message`, wherever it comes from.
     pub fn hear(&mut self, message: Message) {
-        self.tell_initiator(InitiatorInput::Message(&message));
+        let InitiatorId(i) = message.request().initiator;
+        self.tell_initiator(i, InitiatorInput::Message(&message));
     }
 
-    fn tell_initiator(&mut self, input: InitiatorInput<'_>) {
+    fn tell_initiator(&mut self, i: u32, input: InitiatorInput<'_>) {
         let mut effects = Vec::new();
-        self.initiator.handle(self.now, input, &self.groups, &mut effects);
-        self.carry_out(effects);
+        let machine = &mut self.initiators[i as usize];
+        machine.handle(self.now, input, &self.groups, &mut effects);
+        self.carry_out(i, effects);
     }
 
-    fn carry_out(&mut self, effects: Vec<InitiatorEffect>) {
+    fn carry_out(&mut self, i: u32, effects: Vec<InitiatorEffect>) {
         for effect in effects {
             match effect {
                 InitiatorEffect::Multicast { group, to, message } => {
+                    if let Message::PutRequest(request) = &message {
+                        self.requests.push(*request);
+                    }
                     if let Message::PutAccept(accept) = &message
                         && self.die_after_round == Some(accept.round)
                     {
@@ -358,6 +424,7 @@ impl TestCluster {
                     assert!(start >= self.now, "a transfer in the past");
                     assert!(to.len() <= 3);
                     let sent = Window::new(start, Timing::published().transfer(size));
+                    self.transfers.push(sent);
                     for position in to.iter() {
                         let TargetId(t) = self.groups.members(group)[usize::from(position)];
                         self.check_no_overlap(t, sent);
@@ -374,7 +441,7 @@ impl TestCluster {
                 InitiatorEffect::Failed { request, reason, .. } => {
                     self.end(request, Ended::Failed(reason));
                 }
-                InitiatorEffect::WakeAt(at) => self.at(at.max(self.now), Due::Wake),
+                InitiatorEffect::WakeAt(at) => self.at(at.max(self.now), Due::Wake(i)),
             }
         }
     }
@@ -384,10 +451,27 @@ impl TestCluster {
         self.last_end = self.now;
     }
 
-    /// What reservations are for: no target ever receives two chunks at a time.
+    /// What reservations are for: no target receives two chunks at a time, unless messages of
+    /// different initiators were lost or late. Then it is counted.
     fn check_no_overlap(&mut self, t: u32, sent: Window) {
         let others = &mut self.receiving[t as usize];
-        assert!(others.iter().all(|w| !w.overlaps(&sent)), "t{t}: {sent} meets {others:?}");
+        let met = others.iter().filter(|w| w.overlaps(&sent)).count();
+        // One initiator meets nobody, whatever happens to messages.
+        assert!(met == 0 || self.initiators.len() > 1, "t{t}: {sent} meets {others:?}");
+        self.meetings += met;
+        others.push(sent);
+    }
+
+    /// Of transfers that meet, a target has a reservation for one at most. `sent` is complete.
+    fn check_taken(&mut self, t: u32, request: RequestId, sent: Window) {
+        let mut reservations = self.targets[t as usize].incoming().reservations().iter();
+        let is_it = |r: &&slotcast_protocol::Reservation| {
+            r.request == request && r.state == State::Accepted
+        };
+        let Some(reserved) = reservations.find(is_it) else { return };
+        assert!(reserved.window.contains(&sent), "{sent} is outside of {}", reserved.window);
+        let others = &mut self.taken[t as usize];
+        assert!(others.iter().all(|w| !w.overlaps(&sent)), "t{t} takes {sent} and {others:?}");
         others.push(sent);
     }
 
@@ -398,10 +482,10 @@ impl TestCluster {
             r.request == request && r.state == State::Accepted && r.window.contains(&sent)
         };
         assert!(agreed.any(inside), "t{t} sends {request} outside of its window: {sent}");
-        self.delivering.retain(|w| w.end > self.now);
-        let others = &self.delivering;
+        let others = &mut self.delivering[request.initiator.0 as usize];
+        others.retain(|w| w.end > self.now);
         assert!(others.iter().all(|w| !w.overlaps(&sent)), "{sent} meets {others:?}");
-        self.delivering.push(sent);
+        others.push(sent);
     }
 
     fn send(&mut self, at: Time, due: Due) {
@@ -451,6 +535,7 @@ impl TestCluster {
     fn reservations(&self, counts: impl Fn(State) -> bool) -> usize {
         let of = |t: &Target| {
             let all = t.incoming().reservations().iter().chain(t.outgoing().reservations());
+            let all = all.chain(t.incoming().second_bookings());
             all.filter(|r| counts(r.state) && r.window.end > self.now).count()
         };
         self.targets.iter().map(of).sum()

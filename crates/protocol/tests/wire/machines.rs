@@ -7,9 +7,9 @@ use slotcast_protocol::wire::{self, Header, WireError};
 use slotcast_protocol::{
     Backpressure, Bid, BidAnswer, CalendarRules, ChunkId, Delivery, DiskForecast, GetAccept,
     GetRules, Grant, GroupId, GroupMap, Holdings, IdleExtension, Initiator, InitiatorConfig,
-    InitiatorEffect, InitiatorId, InitiatorInput, Message, Offer, OfferAnswer, OfferRule,
-    PutAccept, PutRules, RequestId, Target, TargetConfig, TargetEffect, TargetInput, Timing,
-    Undelivered, Window, WindowRule,
+    InitiatorEffect, InitiatorId, InitiatorInput, LateReject, Message, Offer, OfferAnswer,
+    OfferRule, PutAccept, PutRules, RequestId, Target, TargetConfig, TargetEffect, TargetInput,
+    Timing, Undelivered, Window, WindowRule,
 };
 use slotcast_units::{Rate, Size, Span, Time};
 
@@ -67,7 +67,7 @@ impl Stage {
                 (OfferRule::Queue, Backpressure::DrainFirst, IdleExtension::TwoTransfersByCoin)
             }
             Delivery::Unicast => {
-                (OfferRule::FirstFit, Backpressure::KeepRoom, IdleExtension::TwoTrips)
+                (OfferRule::DoubleBooking, Backpressure::KeepRoom, IdleExtension::TwoTrips)
             }
         };
         let disk = Rate::from_bytes_per_s(400 << 20);
@@ -97,6 +97,7 @@ impl Stage {
                 consecutive_only: false,
                 abandon_without_window: false,
                 choosy: None,
+                double_booking: delivery == Delivery::Unicast,
             },
             get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
             answer_timeout: Span::from_ms(1),
@@ -135,9 +136,12 @@ impl Stage {
     /// Both machines hear `message` at `now`, and what they want is done at once. `now` never goes
     /// backwards.
     pub(crate) fn hear(&mut self, now: Time, message: &Message) {
-        if self.alarm <= now {
+        // A host wakes in time, or late, and then once.
+        let in_time = now.as_ns().is_multiple_of(4);
+        while self.alarm <= now {
+            let at = if in_time { self.alarm } else { now };
             self.alarm = Time::NEVER;
-            self.tell_initiator(now, InitiatorInput::Wake);
+            self.tell_initiator(at, InitiatorInput::Wake);
         }
         self.hear_once(now, message);
         // Chance alone does not accept what was offered, nor make a whole group answer.
@@ -167,6 +171,13 @@ impl Stage {
                     let request = under_way(2 + offer.request.serial % 2);
                     let offer = Message::Offer(Offer { request, position, ..offer });
                     self.tell_initiator(now, InitiatorInput::Message(&offer));
+                }
+            }
+            Message::LateReject(reject) => {
+                for position in 0..MEMBERS {
+                    let request = under_way(reject.request.serial % 2);
+                    let reject = Message::LateReject(LateReject { request, position, ..reject });
+                    self.tell_initiator(now, InitiatorInput::Message(&reject));
                 }
             }
             _ => {}

@@ -104,7 +104,7 @@ fn random_messages_make_sense_now_and_then() {
     let talk = (prop::collection::vec(message(), 40), moments(40));
     for delivery in [Delivery::Multicast, Delivery::Unicast] {
         let mut got = [0; 4];
-        for _ in 0..200 {
+        for _ in 0..500 {
             let (messages, moments) = talk.new_tree(&mut runner).unwrap().current();
             let mut stage = Stage::new(delivery);
             messages.iter().zip(&moments).for_each(|(message, &now)| stage.hear(now, message));

@@ -6,8 +6,8 @@ use proptest::sample::select;
 use slotcast_protocol::wire::{self, HEADER_LEN, Header, MAX_CHUNK, TIME_LIMIT};
 use slotcast_protocol::{
     AckOutcome, Bid, BidAnswer, ChunkId, Delivery, GetAccept, GetRequest, Grant, Grants, GroupId,
-    InitiatorId, MAX_REPLICAS, Members, Message, Offer, OfferAnswer, PutAccept, PutRequest,
-    ReplicaAck, RequestId, Undelivered, Window,
+    InitiatorId, LateReject, MAX_REPLICAS, Members, Message, Offer, OfferAnswer, PutAccept,
+    PutRequest, ReplicaAck, RequestId, Undelivered, Window,
 };
 use slotcast_units::{Size, Span, Time};
 
@@ -47,6 +47,9 @@ pub(crate) fn message() -> impl Strategy<Value = Message> {
         1 => (request(), position()).prop_map(|(request, position)| {
             Message::Undelivered(Undelivered { request, position })
         }),
+        1 => (request(), round(), position()).prop_map(|(request, round, position)| {
+            Message::LateReject(LateReject { request, round, position })
+        }),
     ]
 }
 
@@ -60,7 +63,7 @@ pub(crate) fn moments(n: usize) -> impl Strategy<Value = Vec<Time>> {
 
 /// Random bodies after a right header: of any length and kind, or a message with bytes replaced.
 pub(crate) fn datagram_like() -> impl Strategy<Value = Vec<u8>> {
-    let random = (0u8..10, prop::collection::vec(any::<u8>(), 0..150))
+    let random = (0u8..11, prop::collection::vec(any::<u8>(), 0..150))
         .prop_map(|(kind, body)| sealed(kind, &body));
     let patched = (message(), any::<prop::sample::Index>(), any::<u8>()).prop_map(
         |(message, index, byte)| {
@@ -78,7 +81,7 @@ pub(crate) fn datagram_like() -> impl Strategy<Value = Vec<u8>> {
 
 /// The datagram of `kind` with this body, whatever it means.
 fn sealed(kind: u8, body: &[u8]) -> Vec<u8> {
-    let mut datagram = b"RC\x01".to_vec();
+    let mut datagram = b"RC\x02".to_vec();
     datagram.push(kind);
     datagram.extend(u16::try_from(body.len()).unwrap().to_le_bytes());
     datagram.extend([0; 16]);

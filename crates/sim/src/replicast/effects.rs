@@ -7,7 +7,10 @@ use slotcast_protocol::{
 };
 use slotcast_units::{Size, Span, Time};
 
-use super::{Event, ReplicastModel, Transfer, owner};
+use super::{Cause, Event, ReplicastModel, Transfer, owner};
+use crate::objects::{Ended, Object};
+use crate::observation::{Observation, Outcome};
+use crate::observe::Place;
 use crate::report::Operation;
 use crate::scenario::Fidelity;
 
@@ -22,7 +25,8 @@ impl ReplicastModel {
                     self.multicast(now, initiator, group, to, message, agenda);
                 }
                 InitiatorEffect::Transfer { request, chunk, size, group, to, start } => {
-                    let transfer = Transfer { request, chunk, size, left: size, group, to, start };
+                    let (left, disk) = (size, 0);
+                    let transfer = Transfer { request, chunk, size, left, group, to, start, disk };
                     self.start_transfer(transfer, agenda);
                 }
                 InitiatorEffect::PutDone { request, rounds }
@@ -66,6 +70,10 @@ impl ReplicastModel {
             let event = Event::ToTarget { target, message: slot };
             let copies = self.faults.copies();
             self.recorder.counts.messages_lost += u64::from(copies.is_empty());
+            if let Some(watch) = &mut self.watch {
+                let ends = (Place::Initiator(initiator), Place::Target(target));
+                watch.message(self.messages.get(slot), ends, now, arrival, copies);
+            }
             for delay in copies.delays() {
                 self.messages.share(slot);
                 agenda.at(arrival + delay, event);
@@ -77,13 +85,17 @@ impl ReplicastModel {
     fn send_to_initiator(
         &mut self,
         now: Time,
-        initiator: u32,
+        (target, initiator): (u32, u32),
         message: Message,
         agenda: &mut Agenda<Event>,
     ) {
         let arrival = now + self.timing.one_way();
         let copies = self.faults.copies();
         self.recorder.counts.messages_lost += u64::from(copies.is_empty());
+        if let Some(watch) = &mut self.watch {
+            let ends = (Place::Target(target), Place::Initiator(initiator));
+            watch.message(&message, ends, now, arrival, copies);
+        }
         for delay in copies.delays() {
             let slot = self.messages.insert(message, 1);
             agenda.at(arrival + delay, Event::ToInitiator { initiator, message: slot });
@@ -103,23 +115,40 @@ impl ReplicastModel {
         let at = host.running.iter().position(|r| r.request == request);
         let running = host.running.swap_remove(at.expect("only running requests end"));
         self.recorder.counts.extra_rounds += u64::from(rounds) - 1;
-        match failure {
-            None => {
-                self.recorder.complete(running.asked, now, running.operation);
-                if running.operation == Operation::Put {
-                    self.stores.list(running.chunk);
+        if let Some(watch) = &mut self.watch {
+            watch.request_ended(now, request, failure.map_or(Outcome::Done, Outcome::Failed));
+        }
+        let ended = match running.slot {
+            None => Ended::from(failure),
+            Some(slot) => self.objects.ended(initiator, slot, failure),
+        };
+        self.clients.ended(initiator);
+        let Object { operation, asked, name, size } = running.object;
+        match ended {
+            Ended::Going => {}
+            Ended::Whole => {
+                self.recorder.complete(asked, now, operation);
+                if operation == Operation::Put {
+                    self.stores.list(name, size);
                 }
             }
-            Some(Failure::NoCommonWindow) => self.recorder.counts.abandoned += 1,
-            Some(_) => self.recorder.counts.failures += 1,
+            Ended::Failed(reason) => {
+                match reason {
+                    Failure::NoCommonWindow => self.recorder.counts.abandoned += 1,
+                    _ => self.recorder.counts.failures += 1,
+                }
+                self.recorder.give_up(asked, now);
+            }
         }
-        self.clients.ended(initiator);
         self.start_requests(now, initiator);
     }
 
     fn start_transfer(&mut self, transfer: Transfer, agenda: &mut Agenda<Event>) {
         let Transfer { size, group, to, start, .. } = transfer;
         let slot = self.transfers.insert(transfer, u32::try_from(to.len()).expect("at most 64"));
+        if self.watch.is_some() {
+            self.watch_multicast(slot);
+        }
         if self.fidelity == Fidelity::Frame {
             agenda.at(start, Event::Frame { transfer: slot });
             return;
@@ -129,6 +158,32 @@ impl ReplicastModel {
         for position in to.iter() {
             let TargetId(target) = members[usize::from(position)];
             agenda.at(arrival, Event::Received { target, transfer: slot });
+        }
+    }
+
+    /// The chunk in `slot` will be sent to members of a group.
+    #[cold]
+    fn watch_multicast(&mut self, slot: u32) {
+        let Transfer { request, group, to, .. } = *self.transfers.get(slot);
+        let members = self.groups.members(group);
+        let to = to.iter().map(|position| members[usize::from(position)]);
+        let to = to.map(|TargetId(target)| Place::Target(target)).collect();
+        self.watch_payload(slot, Place::Initiator(owner(request)), to);
+    }
+
+    /// The chunk in `slot` will be sent. At flow fidelity all its frames follow each other.
+    #[cold]
+    fn watch_payload(&mut self, slot: u32, from: Place, to: Vec<Place>) {
+        let Transfer { request, size, start, .. } = *self.transfers.get(slot);
+        let last = Size::from_bytes(size.as_bytes() % self.timing.frame.as_bytes());
+        let before_last = start + self.time_of_frames(size - last);
+        let end = start + self.time_of_frames(size);
+        let Some(watch) = &mut self.watch else { return };
+        watch.payload(slot, request, from, to);
+        let is_told_by_frames = matches!(from, Place::Initiator(_));
+        if self.fidelity == Fidelity::Flow || !is_told_by_frames {
+            watch.leaves(slot, start, before_last, size - last);
+            watch.leaves(slot, before_last, end, last);
         }
     }
 
@@ -151,6 +206,9 @@ impl ReplicastModel {
         let left = left - size;
         self.transfers.get_mut(slot).left = left;
         let sent = now + self.timing.data_rate.time_for(size);
+        if let Some(watch) = &mut self.watch {
+            watch.leaves(slot, now, sent, size);
+        }
         let members = self.groups.members(group);
         for position in to.iter() {
             let TargetId(target) = members[usize::from(position)];
@@ -174,7 +232,12 @@ impl ReplicastModel {
         agenda: &mut Agenda<Event>,
     ) {
         let Transfer { request, chunk, size, start, .. } = *self.transfers.get(slot);
-        if !self.targets[target as usize].up {
+        let is_up = self.targets[target as usize].up;
+        let mut left = None;
+        if let Some(watch) = &mut self.watch {
+            left = watch.arrived(slot, Place::Target(target), self.timing.trip, is_up);
+        }
+        if !is_up {
             self.transfers.release(slot);
             return;
         }
@@ -182,6 +245,9 @@ impl ReplicastModel {
         let intact = !self.faults.damages_transfer();
         let input = TargetInput::Received { request, chunk, size, intact };
         self.tell_target(now, target, input, agenda);
+        if let Some((begin, end)) = left {
+            self.watch_windows(now, target, Cause::Payload { request, begin, end });
+        }
         self.transfers.release(slot);
     }
 
@@ -192,15 +258,16 @@ impl ReplicastModel {
             let incarnation = self.targets[target as usize].incarnation;
             match effect {
                 TargetEffect::Send { to, message } => {
-                    self.send_to_initiator(now, to.0, message, agenda);
+                    self.send_to_initiator(now, (target, to.0), message, agenda);
                 }
-                TargetEffect::Write { request, chunk, size } => {
-                    let done = self.use_disk(now, target, size);
+                TargetEffect::Write { request, chunk, size, disk } => {
+                    let done = self.use_disk(now, (target, disk), request, Operation::Put, size);
                     let transfer = self.at_disk(request, chunk, size, now);
+                    self.transfers.get_mut(transfer).disk = disk;
                     agenda.at(done, Event::Written { target, transfer, incarnation });
                 }
-                TargetEffect::Read { request, chunk, size } => {
-                    let done = self.use_disk(now, target, size);
+                TargetEffect::Read { request, chunk, size, disk } => {
+                    let done = self.use_disk(now, (target, disk), request, Operation::Get, size);
                     let transfer = self.at_disk(request, chunk, size, now);
                     agenda.at(done, Event::Read { target, transfer, incarnation });
                 }
@@ -210,6 +277,10 @@ impl ReplicastModel {
                     self.transfers.share(transfer);
                     agenda.at(sent, Event::Sent { target, transfer, incarnation });
                     let initiator = owner(request);
+                    if self.watch.is_some() {
+                        let to = vec![Place::Initiator(initiator)];
+                        self.watch_payload(transfer, Place::Target(target), to);
+                    }
                     let arrival = sent + self.timing.trip;
                     agenda.at(arrival, Event::Delivered { initiator, target, transfer });
                 }
@@ -218,9 +289,21 @@ impl ReplicastModel {
         self.target_effects = effects;
     }
 
-    fn use_disk(&mut self, now: Time, target: u32, size: Size) -> Time {
-        let service = self.targets[target as usize].disk_rate.time_for(size);
-        self.recorder.devices[target as usize].disk.serve(now, service)
+    fn use_disk(
+        &mut self,
+        now: Time,
+        (target, disk): (u32, u16),
+        request: RequestId,
+        operation: Operation,
+        size: Size,
+    ) -> Time {
+        let service = self.targets[target as usize].disk_rate.time_for(size) + self.access;
+        let end = self.recorder.disk(target, disk).serve(now, service);
+        if let Some(watch) = &mut self.watch {
+            let (queued, begin) = (now, end - service);
+            watch.tell(Observation::Disk { request, target, operation, queued, begin, end });
+        }
+        end
     }
 
     fn at_disk(
@@ -230,7 +313,7 @@ impl ReplicastModel {
         size: Size,
         start: Time,
     ) -> u32 {
-        let (group, to) = (GroupId(0), Members::NONE);
-        self.transfers.insert(Transfer { request, chunk, size, left: size, group, to, start }, 1)
+        let (group, to, left, disk) = (GroupId(0), Members::NONE, size, 0);
+        self.transfers.insert(Transfer { request, chunk, size, left, group, to, start, disk }, 1)
     }
 }

@@ -139,6 +139,7 @@ fn detail(message: &Message) -> String {
             None => format!("round={} granted nobody", m.round),
         },
         Message::Undelivered(m) => format!("member={}", m.position),
+        Message::LateReject(m) => format!("round={} member={}", m.round, m.position),
     }
 }
 

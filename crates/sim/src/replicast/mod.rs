@@ -7,23 +7,29 @@ mod setup;
 mod store;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 use slotcast_engine::{Agenda, Model, TimerId};
 use slotcast_protocol::{
     ChunkId, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput, Members,
     Message, RequestId, Target, TargetEffect, TargetInput, Timing,
 };
-use slotcast_units::{Size, Time};
+use slotcast_units::{Rate, Size, Span, Time};
 
 use crate::clients::{Client, Clients, Job};
 use crate::drive::{ClusterModel, Trace};
 use crate::faults::Faults;
+use crate::objects::{Object, Objects, Part, part};
+use crate::observation::Observation;
+use crate::observe::Place;
 use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::report::Operation;
 use crate::scenario::{Fidelity, Quirks};
+use crate::watch::Watch;
 use event::Event;
 use store::Stores;
+use windows::{Cause, Windows};
 
 pub(crate) use setup::{control_size_problem, new_model, timing};
 
@@ -39,15 +45,17 @@ struct Transfer {
     group: GroupId,
     to: Members,
     start: Time,
+    /// At which disk of a target, for a chunk at a disk.
+    disk: u16,
 }
 
-/// A request that an initiator has under way.
+/// A request that an initiator has under way: for an object, or for one chunk of a larger one.
 #[derive(Debug, Clone, Copy)]
 struct Running {
     request: RequestId,
-    operation: Operation,
-    asked: Time,
-    chunk: ChunkId,
+    object: Object,
+    /// Where an object of several chunks is kept.
+    slot: Option<u32>,
 }
 
 /// What the host keeps for one initiator.
@@ -65,7 +73,7 @@ struct InitiatorHost {
 #[derive(Debug)]
 struct TargetHost {
     machine: Target,
-    disk_rate: slotcast_units::Rate,
+    disk_rate: Rate,
     up: bool,
     /// Counts restarts: what was on its way through the disk before one is lost.
     incarnation: u16,
@@ -77,17 +85,22 @@ pub(crate) struct ReplicastModel {
     timing: Timing,
     fidelity: Fidelity,
     quirks: Quirks,
+    /// Time of a disk for each request, beyond that of its bytes.
+    access: Span,
     groups: GroupMap,
     initiators: Vec<InitiatorHost>,
     targets: Vec<TargetHost>,
     messages: Pool<Message>,
     transfers: Pool<Transfer>,
     clients: Clients,
+    objects: Objects,
     stores: Stores,
     faults: Faults,
     down: Option<Outage>,
     recorder: Recorder,
     trace: Trace,
+    watch: Option<Box<Watch>>,
+    windows: Windows,
     initiator_effects: Vec<InitiatorEffect>,
     target_effects: Vec<TargetEffect>,
 }
@@ -113,6 +126,10 @@ impl Model for ReplicastModel {
                     let shelf = self.stores.shelf(target);
                     let machine = &mut self.targets[target as usize].machine;
                     machine.handle(now, input, &shelf, &mut self.target_effects);
+                    if self.watch.is_some() {
+                        let request = self.messages.get(message).request();
+                        self.watch_windows(now, target, Cause::Message(request));
+                    }
                     self.carry_out_target(now, target, agenda);
                 }
                 self.messages.release(message);
@@ -126,10 +143,10 @@ impl Model for ReplicastModel {
             }
             Event::Received { target, transfer } => self.received(now, target, transfer, agenda),
             Event::Written { target, transfer, incarnation } => {
-                let Transfer { request, chunk, size, .. } = *self.transfers.get(transfer);
+                let Transfer { request, chunk, size, disk, .. } = *self.transfers.get(transfer);
                 self.transfers.release(transfer);
                 if self.targets[target as usize].incarnation == incarnation {
-                    self.stores.add(target, chunk, size);
+                    self.stores.add((target, disk), chunk, size);
                     let input = TargetInput::Written { request, stable: true };
                     self.tell_target(now, target, input, agenda);
                 }
@@ -140,13 +157,20 @@ impl Model for ReplicastModel {
                 if self.targets[target as usize].incarnation == incarnation {
                     let input = TargetInput::Read { request, intact: true };
                     self.tell_target(now, target, input, agenda);
+                    if self.watch.is_some() {
+                        self.watch_windows(now, target, Cause::Other);
+                    }
                 }
             }
             Event::Sent { target, transfer, incarnation } => {
-                let request = self.transfers.get(transfer).request;
+                let Transfer { request, start, .. } = *self.transfers.get(transfer);
                 self.transfers.release(transfer);
                 if self.targets[target as usize].incarnation == incarnation {
                     self.tell_target(now, target, TargetInput::Sent { request }, agenda);
+                    if self.watch.is_some() {
+                        let cause = Cause::Payload { request, begin: start, end: now };
+                        self.watch_windows(now, target, cause);
+                    }
                 }
             }
             Event::Frame { transfer } => self.frame(now, transfer, agenda),
@@ -156,6 +180,9 @@ impl Model for ReplicastModel {
                 self.transfers.release(transfer);
                 let began = start + self.timing.trip;
                 self.recorder.delivered((target, initiator), began, now, size);
+                if let Some(watch) = &mut self.watch {
+                    watch.arrived(transfer, Place::Initiator(initiator), self.timing.trip, true);
+                }
                 let intact = !self.faults.damages_transfer();
                 let host = &mut self.initiators[initiator as usize];
                 let input = InitiatorInput::Delivered { request, intact };
@@ -184,8 +211,17 @@ impl Model for ReplicastModel {
                 host.up = false;
                 host.incarnation += 1;
                 host.machine.restart(now);
+                if let Some(watch) = &mut self.watch {
+                    watch.tell(Observation::TargetDown { at: now, target });
+                    self.watch_windows(now, target, Cause::Restart);
+                }
             }
-            Event::Up { target } => self.targets[target as usize].up = true,
+            Event::Up { target } => {
+                self.targets[target as usize].up = true;
+                if let Some(watch) = &mut self.watch {
+                    watch.tell(Observation::TargetUp { at: now, target });
+                }
+            }
         }
     }
 }
@@ -215,43 +251,105 @@ impl ClusterModel for ReplicastModel {
         &mut self.recorder
     }
 
-    fn into_recorder(self) -> Recorder {
+    fn into_recorder(mut self) -> Recorder {
+        for TargetHost { machine, .. } in &self.targets {
+            self.recorder.counts.double_bookings += machine.incoming().double_bookings();
+            self.recorder.counts.late_rejects += machine.late_rejects();
+        }
         self.recorder
+    }
+
+    fn clients(&mut self) -> &mut Clients {
+        &mut self.clients
+    }
+
+    fn asked(&self) -> impl Iterator<Item = Time> {
+        let chunks = self.initiators.iter().flat_map(|host| host.running.iter());
+        let whole = chunks.filter(|running| running.slot.is_none());
+        whole.map(|running| running.object.asked).chain(self.objects.asked())
     }
 
     fn trace(&mut self) -> &mut Trace {
         &mut self.trace
     }
+
+    fn watch(&mut self) -> &mut Option<Box<Watch>> {
+        &mut self.watch
+    }
+
+    fn tell_rest(&mut self, end: Time) {
+        self.close_windows(end);
+        let is_up = |place| match place {
+            Place::Target(target) => self.targets[target as usize].up,
+            Place::Initiator(_) => true,
+        };
+        if let Some(watch) = &mut self.watch {
+            watch.end(end, self.timing.trip, is_up);
+        }
+    }
 }
 
 impl ReplicastModel {
-    /// Starts as many requests as the window of `initiator` allows; their effects are left to be
-    /// carried out.
+    /// Starts as many requests as the window of `initiator` allows, the chunks of an object first;
+    /// their effects are left to be carried out.
     fn start_requests(&mut self, now: Time, initiator: u32) {
-        while let Some(job) = self.clients.next(initiator, now, self.stores.catalogue().len()) {
-            let host = &mut self.initiators[initiator as usize];
-            let effects = &mut self.initiator_effects;
-            let (request, chunk) = match job.operation {
-                Operation::Put => {
-                    let client = self.clients.client(initiator);
-                    let mut chunk = client.new_chunk();
-                    if self.quirks.avoid_previous_group {
-                        chunk = avoid_group(chunk, host.previous_group, &self.groups, client);
-                        host.previous_group = Some(self.groups.group_of(&chunk));
-                    }
-                    let size = self.clients.chunk_size();
-                    (host.machine.put(now, chunk, size, &self.groups, effects), chunk)
+        loop {
+            if self.objects.has_next(initiator) {
+                if !self.clients.take_place(initiator) {
+                    return;
                 }
+                let (slot, object, part) = self.objects.start_next(initiator).expect("it has one");
+                self.start_request(now, initiator, object, part, Some(slot));
+                continue;
+            }
+            let stored = self.stores.catalogue().len();
+            let Some(job) = self.clients.next(initiator, now, stored) else { return };
+            let Job { operation, asked } = job;
+            let (name, size) = match operation {
+                Operation::Put => (self.new_chunk(initiator), self.clients.object_size(initiator)),
                 Operation::Get => {
-                    let catalogue = self.stores.catalogue();
-                    let pick = self.clients.client(initiator).below(catalogue.len() as u64);
-                    let chunk = catalogue[usize::try_from(pick).expect("below a length")];
-                    (host.machine.get(now, chunk, &self.groups, effects), chunk)
+                    let pick = self.clients.client(initiator).below(stored as u64);
+                    self.stores.catalogue()[usize::try_from(pick).expect("below a length")]
                 }
             };
-            let Job { operation, asked } = job;
-            host.running.push(Running { request, operation, asked, chunk });
+            let object = Object { operation, asked, name, size };
+            let slot = self.objects.open(initiator, object);
+            let first = part(&name, size, self.clients.chunk_size(), 0);
+            self.start_request(now, initiator, object, first, slot);
         }
+    }
+
+    /// Starts the request for one chunk of `object`.
+    fn start_request(
+        &mut self,
+        now: Time,
+        initiator: u32,
+        object: Object,
+        part: Part,
+        slot: Option<u32>,
+    ) {
+        let host = &mut self.initiators[initiator as usize];
+        let effects = &mut self.initiator_effects;
+        let request = match object.operation {
+            Operation::Put => host.machine.put(now, part.chunk, part.size, &self.groups, effects),
+            Operation::Get => host.machine.get(now, part.chunk, &self.groups, effects),
+        };
+        if let Some(watch) = &mut self.watch {
+            watch.request_started(now, request, object.operation, object.asked);
+        }
+        host.running.push(Running { request, object, slot });
+    }
+
+    /// The name of a chunk that was never seen before.
+    fn new_chunk(&mut self, initiator: u32) -> ChunkId {
+        let client = self.clients.client(initiator);
+        let mut chunk = client.new_chunk();
+        if self.quirks.avoid_previous_group {
+            let host = &mut self.initiators[initiator as usize];
+            chunk = avoid_group(chunk, host.previous_group, &self.groups, client);
+            host.previous_group = Some(self.groups.group_of(&chunk));
+        }
+        chunk
     }
 
     fn tell_target(

@@ -8,10 +8,11 @@ use slotcast_protocol::{
 };
 use slotcast_units::{Share, Size, Span, Time};
 
-use super::{InitiatorHost, Outage, ReplicastModel, Stores, TargetHost};
+use super::{InitiatorHost, Outage, ReplicastModel, Stores, TargetHost, Windows};
 use crate::clients::Clients;
 use crate::drive::Trace;
 use crate::faults::Faults;
+use crate::objects::Objects;
 use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::scenario::{
@@ -69,16 +70,22 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         Span::ZERO => {
             // As long as a target may let a full queue build up, on the slowest disk.
             let slowest = faults.slowest_disk(scenario.disk.rate);
-            let queue = slowest.time_for(scenario.disk.queue_limit);
-            (timing.transfer(chunk) + slowest.time_for(chunk)) * 16 + queue * 2 + answer_timeout
+            let access = scenario.disk.access_time;
+            let requests = (scenario.disk.queue_limit / chunk).max(2);
+            let queue = slowest.time_for(scenario.disk.queue_limit) + access * requests;
+            let service = slowest.time_for(chunk) + access;
+            (timing.transfer(chunk) + service) * 16 + queue * 2 + answer_timeout
         }
         set => set,
     };
 
     let calendar = CalendarRules {
-        offer: match quirks.queued_windows && delivery == Delivery::Multicast {
-            true => OfferRule::Queue,
-            false => OfferRule::FirstFit,
+        offer: if quirks.queued_windows && delivery == Delivery::Multicast {
+            OfferRule::Queue
+        } else if scenario.replicast.double_booking {
+            OfferRule::DoubleBooking
+        } else {
+            OfferRule::FirstFit
         },
         gap: scenario.replicast.bid_gap,
         grace: ack_timeout,
@@ -109,7 +116,9 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
     let target = |t: u32| {
         let (group, position) = groups.seat(TargetId(t));
         let disk_rate = faults.disk_rate(t, count, scenario.disk.rate);
-        let disk = DiskForecast::new(disk_rate, scenario.disk.queue_limit, backpressure);
+        let disk = DiskForecast::new(disk_rate, scenario.disk.queue_limit, backpressure)
+            .with_access_time(scenario.disk.access_time)
+            .with_disks(u16::try_from(scenario.disk.per_target).expect("checked before"));
         let config =
             TargetConfig { group, position, timing, window_rule, idle_extension, calendar, disk };
         TargetHost { machine: Target::new(config), disk_rate, up: true, incarnation: 0 }
@@ -123,6 +132,7 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         consecutive_only: quirks.consecutive_triples,
         abandon_without_window: quirks.abandon_without_window,
         choosy: scenario.replicast.choosy.then_some(Choosy { first_patience }),
+        double_booking: scenario.replicast.double_booking,
     };
     let initiator = |i: u32| {
         let config = InitiatorConfig {
@@ -150,9 +160,7 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         scenario.workload.get_share > Share::ZERO || scenario.faults != Default::default();
     let mut stores = Stores::new(count, asked_again);
     if scenario.workload.get_share > Share::ZERO {
-        let replicas = scenario.cluster.replicas as usize;
-        let preloaded = scenario.workload.preloaded_chunks;
-        stores.preload(preloaded, chunk, replicas, &groups, &streams);
+        stores.preload(scenario, &groups, &streams);
     }
     let spec = &scenario.faults;
     let down = (spec.targets_down > 0).then(|| Outage {
@@ -163,16 +171,21 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         timing,
         fidelity: scenario.run.fidelity,
         quirks,
+        access: scenario.disk.access_time,
         initiators,
         targets,
         messages: Pool::new(),
         transfers: Pool::new(),
         clients: Clients::new(scenario, &streams),
+        objects: Objects::new(scenario.cluster.initiators, chunk),
         stores,
         faults,
         down,
-        recorder: Recorder::new(scenario.cluster.initiators, count),
+        recorder: Recorder::new(scenario.cluster.initiators, count)
+            .with_disks(scenario.disk.per_target),
         trace: Trace::default(),
+        watch: None,
+        windows: Windows::default(),
         initiator_effects: Vec::new(),
         target_effects: Vec::new(),
         groups,

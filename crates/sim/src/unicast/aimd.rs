@@ -82,6 +82,9 @@ impl UnicastModel {
         let arrival = now + self.one_way();
         for &slot in &dinged {
             let serial = self.flows.get(slot).serial;
+            if self.watch.is_some() {
+                self.watch_to_initiator("ding", now, slot);
+            }
             agenda.at(arrival, Event::Ding { flow: slot, serial });
         }
         // Give the buffer back, to be used again.

@@ -67,13 +67,10 @@ impl UnicastModel {
         let at_initiator = |slot: u32| Place::Initiator(self.flows.get(slot).initiator);
         let at_target = |slot: u32| Place::Target(self.flows.get(slot).target);
         let of_request = |slot: u32| {
-            let request = self.requests.get(slot);
-            (Place::Initiator(request.initiator), format!("{}.{slot}", request.initiator))
+            let initiator = self.requests.get(slot).initiator;
+            (Place::Initiator(initiator), self.name_of(slot).to_string())
         };
-        let of_flow = |slot: u32| {
-            let flow = self.flows.get(slot);
-            format!("{}.{}", flow.initiator, flow.operation)
-        };
+        let of_flow = |slot: u32| self.name_of(self.flows.get(slot).operation).to_string();
         let rate = |share: u16| format!("rate={}", self.rules.usable.split(u64::from(share)));
         let (kind, place, request, detail) = match event {
             Event::Start { initiator } => {

@@ -28,6 +28,9 @@ impl UnicastModel {
         let pick = self.clients.client(initiator).below(holders);
         // A get uses `next` for the holder that it asks.
         self.requests.get_mut(slot).next = u8::try_from(pick).expect("at most eight holders");
+        if self.watch.is_some() {
+            self.watch_get_request(now, self.holder(slot), slot);
+        }
         agenda.at(now + self.one_way(), Event::GetRequest { request: slot });
     }
 
@@ -38,8 +41,7 @@ impl UnicastModel {
 
     pub(super) fn get_request(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
         let target = self.holder(slot);
-        let service = self.targets[target as usize].disk_rate.time_for(self.clients.chunk_size());
-        let read = self.recorder.devices[target as usize].disk.serve(now, service);
+        let read = self.use_disk(now, target, slot, self.clients.chunk_size());
         agenda.at(read, Event::Read { request: slot });
     }
 
@@ -59,6 +61,9 @@ impl UnicastModel {
 
     pub(super) fn fetched(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
         let Flow { target, initiator, operation, size, .. } = *self.flows.get(slot);
+        if self.watch.is_some() {
+            self.watch_arrival(slot);
+        }
         self.flows.release(slot);
         self.recorder.devices[target as usize].sent += size;
         self.targets[target as usize].outgoing.retain(|&flow| flow != slot);
@@ -88,8 +93,12 @@ impl UnicastModel {
             if flow.state != FlowState::Sending || flow.rate() == rate {
                 continue;
             }
+            let before = flow.progress();
             flow.set_rate(now, rate);
             if !self.rules.frame_by_frame {
+                if self.watch.is_some() {
+                    self.watch_frames_since(before, slot);
+                }
                 self.schedule_frame(slot, agenda);
             }
         }

@@ -145,6 +145,16 @@ impl Flow {
         self.boundary
     }
 
+    /// The boundary, and the frames that have left by it.
+    pub(super) fn progress(&self) -> (Time, u64) {
+        (self.boundary, self.sent)
+    }
+
+    /// The size of so many full frames.
+    pub(super) fn size_of(&self, frames: u64) -> Size {
+        self.frame * frames
+    }
+
     /// What has not started to leave by `now`.
     pub(super) fn unsent(&self, now: Time) -> Size {
         let started = match self.state {

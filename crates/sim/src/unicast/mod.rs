@@ -8,10 +8,13 @@
 //! **UCH-AIMD** starts each flow slowly, speeds it up step by step, and halves it when the target
 //! sees frames come too close together or its disk queue fill up (`aimd.rs`).
 //!
-//! The peers assume a network that loses nothing, and have no answer to one that does.
+//! These two assume a network that loses nothing, and have no answer to one that does.
+//!
+//! **UCH-DCTCP** is what a cluster runs today: persistent TCP connections with DCTCP (`dctcp`).
 
 mod aimd;
 mod bucket;
+pub(crate) mod dctcp;
 mod event;
 mod fetch;
 mod flow;
@@ -19,6 +22,7 @@ mod ring;
 mod setup;
 #[cfg(test)]
 mod tests;
+mod watched;
 
 use slotcast_engine::{Agenda, Model};
 use slotcast_units::{Rate, Size, Span, Time};
@@ -28,6 +32,7 @@ use crate::drive::{ClusterModel, Trace};
 use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::report::Operation;
+use crate::watch::Watch;
 use aimd::Congestion;
 use bucket::Bucket;
 use event::Event;
@@ -38,6 +43,8 @@ use ring::{Chooser, Placement};
 #[derive(Debug, Clone, Copy)]
 struct Request {
     initiator: u32,
+    /// Counts the initiator's requests.
+    serial: u32,
     asked: Time,
     operation: Operation,
     placement: Placement,
@@ -49,6 +56,7 @@ struct Request {
 #[derive(Debug)]
 struct InitiatorPort {
     egress: Bucket,
+    next_serial: u32,
     /// Gets that arrive here.
     incoming: Vec<u32>,
 }
@@ -70,11 +78,14 @@ struct TargetPort {
 impl TargetPort {
     /// A frame that leaves its sender at `now` joins the switch's queue for this target, which holds
     /// any number of frames and sends them at the rate of the link.
-    fn queue_frame(&mut self, now: Time, rate: Rate, bits: u64, rules: &Rules) {
+    /// Gives the time at which it begins to arrive.
+    fn queue_frame(&mut self, now: Time, rate: Rate, bits: u64, rules: &Rules) -> Time {
         let complete = now + rate.time_for_bits(bits) + rules.trip;
         let sent_in = rules.usable.time_for_bits(bits);
         let undisturbed = complete.saturating_sub(sent_in);
-        self.busy_until = self.busy_until.max(undisturbed) + sent_in;
+        let begin = self.busy_until.max(undisturbed);
+        self.busy_until = begin + sent_in;
+        begin
     }
 }
 
@@ -95,6 +106,8 @@ struct Rules {
     trip: Span,
     frame: Size,
     queue_limit: u64,
+    /// Time of a disk for each request, beyond that of its bytes.
+    access: Span,
 }
 
 /// A cluster of unicast initiators and targets.
@@ -113,6 +126,7 @@ pub(crate) struct UnicastModel {
     keep_catalogue: bool,
     recorder: Recorder,
     trace: Trace,
+    watch: Option<Box<Watch>>,
 }
 
 impl UnicastModel {
@@ -132,9 +146,16 @@ impl UnicastModel {
                     self.catalogue[usize::try_from(pick).expect("below a length")]
                 }
             };
+            let port = &mut self.initiators[initiator as usize];
+            let serial = port.next_serial;
+            port.next_serial = serial.wrapping_add(1);
+            let (next, acknowledged) = (0, 0);
             let request =
-                Request { initiator, asked, operation, placement, next: 0, acknowledged: 0 };
+                Request { initiator, serial, asked, operation, placement, next, acknowledged };
             let slot = self.requests.insert(request, 1);
+            if self.watch.is_some() {
+                self.watch_started(now, slot);
+            }
             match operation {
                 Operation::Put => self.ask_next(now, slot, agenda),
                 Operation::Get => self.ask_holder(now, slot, agenda),
@@ -150,6 +171,9 @@ impl UnicastModel {
         request.next += 1;
         let flow = self.new_flow(slot, (initiator, target), Direction::Put);
         self.initiators[initiator as usize].egress.take(now, self.rules.control_bits);
+        if self.watch.is_some() {
+            self.watch_to_target("put-request", now, flow);
+        }
         agenda.at(now + self.one_way(), Event::PutRequest { flow });
     }
 
@@ -157,7 +181,12 @@ impl UnicastModel {
         let size = self.clients.chunk_size();
         let serial = self.next_serial;
         self.next_serial = serial.wrapping_add(1);
-        self.flows.insert(Flow::new(request, ends, direction, serial, size, self.rules.frame), 1)
+        let flow = Flow::new(request, ends, direction, serial, size, self.rules.frame);
+        let slot = self.flows.insert(flow, 1);
+        if self.watch.is_some() {
+            self.watch_flow(slot);
+        }
+        slot
     }
 
     /// A target is asked to take a chunk.
@@ -180,14 +209,18 @@ impl UnicastModel {
     /// Gives a flow leave to start, later if the disk is behind.
     fn admit(&mut self, now: Time, slot: u32, share: usize, agenda: &mut Agenda<Event>) {
         let Flow { target, serial, .. } = *self.flows.get(slot);
-        let at = now + self.disk_delay(now, target) + self.one_way();
-        agenda.at(at, Event::RateInit { flow: slot, serial, share: clamp(share) });
+        let grant = now + self.disk_delay(now, target);
+        if self.watch.is_some() {
+            self.watch_to_initiator("rate-init", grant, slot);
+        }
+        let share = clamp(share);
+        agenda.at(grant + self.one_way(), Event::RateInit { flow: slot, serial, share });
     }
 
     /// The backlog of a disk, if it is a full queue.
     fn full_queue(&self, now: Time, target: u32) -> Option<Span> {
         let chunk = self.clients.chunk_size();
-        let service = self.targets[target as usize].disk_rate.time_for(chunk);
+        let service = self.targets[target as usize].disk_rate.time_for(chunk) + self.rules.access;
         let backlog = self.recorder.devices[target as usize].disk.backlog(now);
         let depth = (backlog + service / 2) / service.max(Span::from_ns(1));
         (depth >= self.rules.queue_limit).then_some(backlog)
@@ -207,6 +240,9 @@ impl UnicastModel {
             return;
         }
         let arrival = now + self.one_way();
+        if self.watch.is_some() {
+            self.watch_rates(now, target);
+        }
         for &slot in &self.targets[target as usize].flows {
             let flow = self.flows.get(slot);
             if flow.unsent(now) > self.rules.frame {
@@ -251,8 +287,12 @@ impl UnicastModel {
         if flow.serial != serial || flow.state == FlowState::LastFrame {
             return;
         }
+        let before = flow.progress();
         flow.set_rate(now, self.rules.usable.split(u64::from(share)));
         if flow.state == FlowState::Sending && !self.rules.frame_by_frame {
+            if self.watch.is_some() {
+                self.watch_frames_since(before, slot);
+            }
             self.schedule_frame(slot, agenda);
         }
     }
@@ -293,7 +333,11 @@ impl UnicastModel {
             self.targets[flow.target as usize].ingress.take(now, bits);
         }
         if self.rules.aimd && is_put {
-            self.targets[flow.target as usize].queue_frame(now, flow.rate(), bits, &self.rules);
+            let target = &mut self.targets[flow.target as usize];
+            let begin = target.queue_frame(now, flow.rate(), bits, &self.rules);
+            if let Some(watch) = &mut self.watch {
+                watch.arrives(slot, begin, target.busy_until, flow.next_frame());
+            }
         }
         if flow.next_is_last() {
             return self.last_frame(now, slot, agenda);
@@ -304,8 +348,11 @@ impl UnicastModel {
         if self.rules.aimd && is_put {
             aimd::frame_sent(flow, bits, &self.rules);
         }
-        flow.send_frame(now);
+        let size = flow.send_frame(now);
         let (boundary, serial) = (flow.boundary(), flow.serial);
+        if let Some(watch) = &mut self.watch {
+            watch.leaves(slot, now, boundary, size);
+        }
         agenda.at(boundary + self.rules.trip, Event::FrameReceived { flow: slot, serial });
         flow.timer = Some(agenda.timer_at(boundary, Event::Frame { flow: slot }));
     }
@@ -313,6 +360,7 @@ impl UnicastModel {
     /// The last frame of a flow starts; with it, the request for the next replica leaves.
     fn last_frame(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
         let flow = self.flows.get_mut(slot);
+        let before = flow.progress();
         let end = flow.send_last(now);
         let Flow { operation, initiator, target, direction, .. } = *flow;
         let mut arrival = end + self.rules.trip;
@@ -320,11 +368,14 @@ impl UnicastModel {
             arrival = arrival.max(self.targets[target as usize].busy_until);
         }
         agenda.at(arrival, Event::Received { flow: slot });
+        let bits = flow.last_frame().as_bits();
+        if self.watch.is_some() {
+            self.watch_last_frame(before, now, slot);
+        }
         if direction == Direction::Get {
             return;
         }
         if !self.rules.free_last_frame {
-            let bits = flow.last_frame().as_bits();
             self.initiators[initiator as usize].egress.take(now, bits);
         }
         let request = self.requests.get(operation);
@@ -339,12 +390,17 @@ impl UnicastModel {
         if direction == Direction::Get {
             return self.fetched(now, slot, agenda);
         }
+        if self.watch.is_some() {
+            self.watch_arrival(slot);
+        }
         self.flows.release(slot);
         let port = &mut self.targets[target as usize];
         port.flows.retain(|&other| other != slot);
         self.recorder.devices[target as usize].received += size;
-        let service = port.disk_rate.time_for(size);
-        let written = self.recorder.devices[target as usize].disk.serve(now, service);
+        let written = self.use_disk(now, target, operation, size);
+        if self.watch.is_some() {
+            self.watch_ack(written, target, operation);
+        }
         agenda.at(written + self.one_way(), Event::Ack { request: operation });
         if self.rules.aimd {
             return;
@@ -356,6 +412,17 @@ impl UnicastModel {
         } else {
             self.set_rates(now, target, agenda);
         }
+    }
+
+    /// The disk of `target` writes or reads a chunk; says when it will be done.
+    fn use_disk(&mut self, now: Time, target: u32, request: u32, size: Size) -> Time {
+        let disk_rate = self.targets[target as usize].disk_rate;
+        let service = disk_rate.time_for(size) + self.rules.access;
+        let end = self.recorder.devices[target as usize].disk.serve(now, service);
+        if self.watch.is_some() {
+            self.watch_disk(target, request, (now, end - service, end));
+        }
+        end
     }
 
     fn acknowledged(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
@@ -371,6 +438,9 @@ impl UnicastModel {
 
     fn end(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
         let Request { initiator, asked, operation, .. } = *self.requests.get(slot);
+        if self.watch.is_some() {
+            self.watch_ended(now, slot);
+        }
         self.requests.release(slot);
         self.recorder.complete(asked, now, operation);
         self.clients.ended(initiator);
@@ -438,7 +508,23 @@ impl ClusterModel for UnicastModel {
         self.recorder
     }
 
+    fn clients(&mut self) -> &mut Clients {
+        &mut self.clients
+    }
+
+    fn asked(&self) -> impl Iterator<Item = Time> {
+        self.requests.iter().map(|request| request.asked)
+    }
+
     fn trace(&mut self) -> &mut Trace {
         &mut self.trace
+    }
+
+    fn watch(&mut self) -> &mut Option<Box<Watch>> {
+        &mut self.watch
+    }
+
+    fn tell_rest(&mut self, end: Time) {
+        self.watch_rest(end);
     }
 }

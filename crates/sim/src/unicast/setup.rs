@@ -36,8 +36,11 @@ impl UnicastModel {
             busy_until: Time::ZERO,
             congestion: Congestion::default(),
         };
-        let initiator =
-            |_| InitiatorPort { egress: Bucket::new(usable, burst), incoming: Vec::new() };
+        let initiator = |_| InitiatorPort {
+            egress: Bucket::new(usable, burst),
+            next_serial: 0,
+            incoming: Vec::new(),
+        };
         let chunk = scenario.workload.chunk_size;
         let rules = Rules {
             aimd: scenario.protocol.kind == ProtocolKind::UchAimd,
@@ -54,6 +57,7 @@ impl UnicastModel {
             trip: scenario.network.trip,
             frame,
             queue_limit: (scenario.disk.queue_limit / chunk).max(2),
+            access: scenario.disk.access_time,
         };
         let mut model = UnicastModel {
             rules,
@@ -68,6 +72,7 @@ impl UnicastModel {
             keep_catalogue: scenario.workload.get_share.as_ppm() > 0,
             recorder: Recorder::new(scenario.cluster.initiators, targets),
             trace: Trace::default(),
+            watch: None,
         };
         if model.keep_catalogue {
             model.preload(scenario.workload.preloaded_chunks);

@@ -55,6 +55,7 @@ fn two_flows_share_a_target_and_one_alone_has_it() {
         let placement = Placement::default();
         let request = |initiator| Request {
             initiator,
+            serial: 0,
             asked: Time::ZERO,
             operation: Operation::Put,
             placement,

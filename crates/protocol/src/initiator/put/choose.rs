@@ -3,7 +3,6 @@
 use slotcast_units::{Span, Time};
 
 use super::Put;
-use crate::group::Members;
 use crate::initiator::{Failure, InitiatorEffect, Progress, Step};
 use crate::message::{Grant, Grants};
 use crate::selection::{
@@ -98,14 +97,7 @@ impl Put {
         shared.egress.take(Window::new(window.start, size.transfer));
         let to = grants.members();
         self.accept(grants, step);
-        step.effects.push(InitiatorEffect::Transfer {
-            request: self.request,
-            chunk: self.chunk,
-            size: self.size,
-            group: self.group,
-            to,
-            start: window.start,
-        });
+        self.transfer(to, window.start, step);
         self.go_on(step)
     }
 
@@ -147,17 +139,8 @@ impl Put {
             shared.egress.take(Window::new(chosen.window.start, size.transfer));
         }
         self.accept(grants, step);
-        for grant in grants.iter() {
-            let mut to = Members::NONE;
-            to.insert(grant.position);
-            step.effects.push(InitiatorEffect::Transfer {
-                request: self.request,
-                chunk: self.chunk,
-                size: self.size,
-                group: self.group,
-                to,
-                start: grant.window.start,
-            });
+        for &grant in grants.iter() {
+            self.transfer_in(grant, step);
         }
         let previous_end = self.last.end;
         self.last = last;
@@ -196,7 +179,7 @@ impl Put {
         // Not before the cancellation is out.
         let timing = &step.config.timing;
         let at = step.now + pause.max(timing.trip + timing.control * 3 / 2);
-        self.not_before = self.not_before.max(at);
+        self.not_before = at;
         Some(self.ask_again(at, step))
     }
 }

@@ -1,0 +1,79 @@
+//! Speaks with a node.
+
+use std::time::Duration;
+
+use clap::Args;
+use slotcast_lab::InputError;
+use ureq::http::Response;
+use ureq::{Agent, Body};
+
+/// Where `slotcast serve` listens unless told otherwise.
+pub(crate) const DEFAULT_NODE: &str = "127.0.0.1:7480";
+
+/// Which node.
+#[derive(Debug, Args)]
+pub(crate) struct NodeOption {
+    /// The node to speak with
+    #[arg(long, value_name = "ADDRESS:PORT", env = "SLOTCAST_NODE", default_value = DEFAULT_NODE)]
+    node: String,
+}
+
+/// A connection to a node.
+pub(crate) struct Client {
+    agent: Agent,
+    node: String,
+}
+
+impl Client {
+    pub(crate) fn new(option: &NodeOption) -> Client {
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_connect(Some(Duration::from_secs(10)));
+        Client { agent: config.build().into(), node: option.node.clone() }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.node)
+    }
+
+    pub(crate) fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// The answer to a get of `path`, if it went well.
+    pub(crate) fn get(&self, path: &str) -> Result<Response<Body>, Box<InputError>> {
+        self.checked(self.agent.get(self.url(path)).call())
+    }
+
+    /// The answer, if it went well; otherwise what the node or the network says.
+    pub(crate) fn checked(
+        &self,
+        answer: Result<Response<Body>, ureq::Error>,
+    ) -> Result<Response<Body>, Box<InputError>> {
+        let mut answer = answer.map_err(|error| {
+            let help = "is it running? `slotcast serve` starts one, --node names another";
+            InputError::plain(format!("cannot speak with {}: {error}", self.node))
+                .with_help(Some(help.into()))
+        })?;
+        if answer.status().is_success() {
+            return Ok(answer);
+        }
+        let text = answer.body_mut().read_to_string().unwrap_or_default();
+        let message = serde_json::from_str::<serde_json::Value>(&text)
+            .ok()
+            .and_then(|json| json["error"].as_str().map(str::to_owned))
+            .unwrap_or(text);
+        Err(InputError::plain(format!("{}: {message} ({})", self.node, answer.status())))
+    }
+
+    /// The answer to a get of `path`, from its JSON.
+    pub(crate) fn get_json<T: serde::de::DeserializeOwned>(
+        &self,
+        path: &str,
+    ) -> Result<T, Box<InputError>> {
+        let text = self.get(path)?.body_mut().read_to_string();
+        text.map_err(|error| error.to_string())
+            .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))
+            .map_err(|error| InputError::plain(format!("{}: {error}", self.node)))
+    }
+}

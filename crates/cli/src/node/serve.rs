@@ -1,0 +1,87 @@
+//! `slotcast serve`.
+
+use std::io::{self, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use slotcast_lab::InputError;
+use slotcast_node::{Node, NodeConfig, http};
+
+use crate::failure::{Failure, Outcome};
+
+/// Start a store: a whole cluster in this process, on folders of this machine
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  slotcast serve                               nine targets under ./slotcast-data
+  slotcast serve --data /mnt/disk --targets 12
+
+Then, from another terminal:
+  slotcast put FILE                            prints the address of what it stored
+  slotcast get ADDRESS -o FILE
+  curl -T FILE http://127.0.0.1:7480/v1/content
+
+Ctrl-C stops it; everything that was acknowledged is on stable storage.")]
+pub(crate) struct Arguments {
+    /// Where the targets keep their chunks: one folder each is made in it
+    #[arg(long, value_name = "FOLDER", default_value = "slotcast-data")]
+    data: PathBuf,
+
+    /// Number of targets; give it only once, chunks are placed by it
+    #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    targets: u32,
+
+    /// Replicas of every chunk
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=8))]
+    replicas: u8,
+
+    /// Where to listen
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = super::client::DEFAULT_NODE)]
+    listen: SocketAddr,
+}
+
+/// Segments of the folders: small enough for a laptop, where every target reserves two.
+const SEGMENT_SIZE: u64 = 64 << 20;
+
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let Arguments { data, targets, replicas, listen } = arguments;
+    if u32::from(*replicas) > *targets {
+        let message = format!("{replicas} replicas need as many targets, and there are {targets}");
+        let help = Some("give --targets or --replicas another number".into());
+        return Err(InputError::plain(message).with_help(help).into());
+    }
+    let listener = TcpListener::bind(listen).map_err(|error| {
+        let help = match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                Some("does another one run? give --listen another port".into())
+            }
+            _ => None,
+        };
+        InputError::plain(format!("cannot listen on {listen}: {error}")).with_help(help)
+    })?;
+    let config = NodeConfig {
+        folders: (0..*targets).map(|n| data.join(format!("target-{n:03}"))).collect(),
+        group_size: (*targets).min(9),
+        replicas: *replicas,
+        segment_size: SEGMENT_SIZE,
+    };
+    let node = Node::start(&config).map_err(|error| InputError::plain(error.to_string()))?;
+    let address = listener.local_addr().unwrap_or(*listen);
+    let told = || {
+        // Nobody may be listening to this, and that is no reason to stop.
+        let _ = writeln!(
+            io::stdout(),
+            "{targets} targets under {}, {replicas} replicas, at http://{address}\n\n\
+             \x20 slotcast put FILE         stores a file and prints its address\n\
+             \x20 slotcast get ADDRESS      writes it to standard output\n\
+             \x20 slotcast status           how the targets are\n\n\
+             Ctrl-C stops it.",
+            data.display(),
+        );
+    };
+    http::serve(node, listener, told)
+        .map_err(|error| Failure::Output(format!("http://{address}"), error))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,49 @@
+//! `slotcast stat`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use slotcast_node::Address;
+use slotcast_node::http::ChunkAnswer;
+use slotcast_units::Size;
+
+use super::client::{Client, NodeOption};
+use crate::failure::Outcome;
+use crate::format::table;
+use crate::output::print;
+
+/// Show the chunks of what is stored under an address, and which targets hold each
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// What `slotcast put` printed
+    address: Address,
+
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    node: NodeOption,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let client = Client::new(&arguments.node);
+    let path = format!("/v1/content/{}/chunks", arguments.address);
+    let chunks: Vec<ChunkAnswer> = client.get_json(&path)?;
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&chunks).unwrap_or_default();
+        print(&format!("{text}\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut table = table(&["chunk", "size", "targets"]);
+    for chunk in &chunks {
+        let holders: Vec<_> = chunk.holders.iter().map(u32::to_string).collect();
+        let size = match chunk.length {
+            0 => "-".into(),
+            length => Size::from_bytes(length).to_string(),
+        };
+        table.add_row([chunk.address.clone(), size, holders.join(", ")]);
+    }
+    print(&format!("{table}\n"))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,109 @@
+//! `slotcast plan`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use slotcast_lab::plan::{self, ClusterPlan, Doing, Effort, PlanReport, READY, TEMPLATE};
+use slotcast_lab::{InputError, Runner};
+
+use crate::VERSION;
+use crate::failure::Outcome;
+use crate::format::text_table;
+use crate::output::{Destination, print};
+use crate::plan_text;
+use crate::progress::Bar;
+
+/// Say whether a cluster holds: headroom, limit, one node down, the smallest change
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  slotcast plan small                          a cluster that comes with the program
+  slotcast plan --template > my.toml           a file to state your own in
+  slotcast plan my.toml
+  slotcast plan my.toml --quick                shorter runs, wider intervals
+  slotcast plan my.toml --json answer.json
+  slotcast plan --list
+
+Exit status 0 whatever the answer is.")]
+pub(crate) struct Arguments {
+    /// A cluster file (TOML), or the name of a cluster that comes with the program
+    #[arg(value_name = "CLUSTER", required_unless_present_any = ["list", "template"])]
+    cluster: Option<String>,
+
+    /// Shorter and fewer runs, and a coarser search
+    #[arg(long)]
+    quick: bool,
+
+    /// The first seed of the runs
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+
+    /// Number of threads; one per core if not given. The answer does not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+
+    /// Write the answer as JSON, to stdout for `-` (docs/json.md)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Write the experiment file of this cluster at its target, to stdout for `-`, and stop
+    #[arg(long, value_name = "FILE")]
+    experiment: Option<PathBuf>,
+
+    /// Print a commented cluster file, and stop
+    #[arg(long)]
+    template: bool,
+
+    /// List the clusters that come with the program, and stop
+    #[arg(long)]
+    list: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    if arguments.list {
+        print(&listed()?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if arguments.template {
+        print(TEMPLATE)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let place = arguments.cluster.as_deref().expect("clap requires one without --list");
+    let plan = ClusterPlan::find(place)?;
+    if let Some(path) = &arguments.experiment {
+        let text = plan.experiment();
+        Destination::open(path)?.write_text(&text)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut json = Destination::open_if_given(arguments.json.as_deref())?;
+
+    let runner = Runner::new(arguments.threads.map(usize::from))?;
+    let effort = if arguments.quick { Effort::Quick } else { Effort::Full };
+    let bar = Bar::steps();
+    let tell = |doing: Doing<'_>| match doing {
+        Doing::Begins(what, units) => bar.begin(what.to_string(), units),
+        Doing::Done(units) => bar.advance(units),
+    };
+    let answer = plan::answer(&plan, &runner, effort, arguments.seed, &tell)?;
+    bar.finish();
+
+    let report = PlanReport::new(VERSION, &plan, &answer, arguments.seed);
+    if !json.as_ref().is_some_and(Destination::is_stdout) {
+        print(&plan_text::told(&plan, &report, place, effort))?;
+    }
+    if let Some(json) = &mut json {
+        json.write_json(&report)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn listed() -> Result<String, Box<InputError>> {
+    let mut table = text_table(&["name", "what it is", "file"]);
+    for ready in READY {
+        let plan = ClusterPlan::find(ready.name)?;
+        let file = format!("experiments/plans/{}.toml", ready.name);
+        table.add_row([plan.name, plan.title.unwrap_or_default(), file]);
+    }
+    Ok(format!("{table}\n"))
+}

@@ -1,0 +1,84 @@
+//! Values as they stand in a TOML file, read with their place.
+
+use std::sync::Arc;
+
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
+
+use crate::input_error::{InputError, Origin, Source};
+use crate::nearest::did_you_mean;
+use crate::setting::{Kind, Value};
+
+pub(crate) type Key<'i> = Spanned<DeString<'i>>;
+pub(crate) type Item<'i> = Spanned<DeValue<'i>>;
+pub(crate) type Result<T> = std::result::Result<T, Box<InputError>>;
+
+/// The whole of `source`.
+pub(crate) fn table(source: &Arc<Source>) -> Result<Spanned<DeTable<'_>>> {
+    DeTable::parse(source.text()).map_err(|error| {
+        let span = error.span().unwrap_or(0..0);
+        let origin = Origin { source: Arc::clone(source), span };
+        origin.error(format!("not valid TOML: {}", error.message()), "here")
+    })
+}
+
+/// The entries in the order of the file, so that the first error is the topmost.
+pub(crate) fn in_order<'a, 'i>(table: &'a DeTable<'i>) -> Vec<(&'a Key<'i>, &'a Item<'i>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
+}
+
+/// A value of `kind` for `key`.
+pub(crate) fn read(key: &str, kind: &Kind, value: &DeValue<'_>, origin: &Origin) -> Result<Value> {
+    match (kind, value) {
+        (Kind::Switch, DeValue::Boolean(on)) => Ok(Value::Switch(*on)),
+        (Kind::Count(_), DeValue::Integer(integer)) => {
+            // Hexadecimal and the like are valid TOML: bring them to the form that is parsed.
+            let text = match u64::from_str_radix(integer.as_str(), integer.radix()) {
+                Ok(count) => count.to_string(),
+                Err(_) => integer.to_string(),
+            };
+            parse(key, kind, &text, origin)
+        }
+        (kind, DeValue::String(text)) if kind.is_quoted() => parse(key, kind, text, origin),
+        (kind, other) => Err(origin.error(
+            format!("{key}: expected {}, found {}", kind.expected(), found(other)),
+            format!("expected {}", kind.expected()),
+        )),
+    }
+}
+
+/// A value of `kind` for `key`, as text.
+pub(crate) fn parse(key: &str, kind: &Kind, text: &str, origin: &Origin) -> Result<Value> {
+    kind.parse(text).map_err(|problem| {
+        origin
+            .error(format!("{key}: {problem}"), format!("expected {}", kind.expected()))
+            .with_help(did_you_mean(kind.nearest_word(text)))
+    })
+}
+
+/// A text for `key`.
+pub(crate) fn text(key: &str, value: &DeValue<'_>, origin: &Origin) -> Result<String> {
+    match value {
+        DeValue::String(text) => Ok(text.to_string()),
+        other => {
+            let message = format!("{key}: expected a text, found {}", found(other));
+            Err(origin.error(message, "expected a text in quotes"))
+        }
+    }
+}
+
+/// What a value is, for errors.
+pub(crate) fn found(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => format!("the text `\"{text}\"`"),
+        DeValue::Integer(integer) => format!("the number `{integer}`"),
+        DeValue::Float(float) => format!("the number `{float}`"),
+        DeValue::Boolean(on) => format!("`{on}`"),
+        DeValue::Datetime(_) => "a date".into(),
+        DeValue::Array(list) if list.is_empty() => "an empty list".into(),
+        DeValue::Array(_) => "a list".into(),
+        DeValue::Table(_) => "a table".into(),
+    }
+}

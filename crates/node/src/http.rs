@@ -1,0 +1,194 @@
+//! What a node serves over HTTP: content by address, and how it is.
+//!
+//! | request | answer |
+//! |---|---|
+//! | `PUT /v1/content?chunk_size=1048576` | stores the body: `{"address", "length", "chunks"}` |
+//! | `GET /v1/content/ADDRESS` | the content |
+//! | `GET /v1/content/ADDRESS/chunks` | its chunks, with the targets that hold each |
+//! | `GET /v1/status` | the targets: what they can do, what they hold |
+//! | `GET /metrics` | the same for Prometheus |
+
+use std::io;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, Path, Query, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, put};
+use axum::{Json, Router};
+use futures_util::{StreamExt, TryStreamExt};
+use serde::{Deserialize, Serialize};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::address::Address;
+use crate::content_stream::{self, ContentError};
+use crate::metrics;
+use crate::node::Node;
+use crate::status::NodeStatus;
+
+/// The chunk size where the request names none: 1 MiB.
+pub const CHUNK_SIZE: usize = 1 << 20;
+
+/// Chunk sizes that may be asked for: 4 KiB to 8 MiB.
+pub const CHUNK_SIZES: std::ops::RangeInclusive<usize> = 4 << 10..=8 << 20;
+
+/// An error, as text for people with the status for programs.
+struct Problem(StatusCode, String);
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let Problem(status, message) = self;
+        (status, Json(serde_json::json!({ "error": message }))).into_response()
+    }
+}
+
+impl From<ContentError> for Problem {
+    fn from(error: ContentError) -> Problem {
+        let status = match error {
+            ContentError::BrokeOff(_) | ContentError::NoList(_) => StatusCode::BAD_REQUEST,
+            ContentError::NotFound(_) => StatusCode::NOT_FOUND,
+            ContentError::TooFewReplicas(_) => StatusCode::INSUFFICIENT_STORAGE,
+            ContentError::Undelivered(_) | ContentError::Stopped => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Problem(status, error.to_string())
+    }
+}
+
+fn address(text: &str) -> Result<Address, Problem> {
+    text.parse().map_err(|error| Problem(StatusCode::BAD_REQUEST, format!("{error}")))
+}
+
+#[derive(Deserialize)]
+struct PutQuery {
+    chunk_size: Option<usize>,
+}
+
+/// What a put answers.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PutAnswer {
+    /// Under which address the content is stored.
+    pub address: String,
+    /// Its length in bytes.
+    pub length: u64,
+    /// Its chunks.
+    pub chunks: u64,
+}
+
+/// One chunk of some content.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ChunkAnswer {
+    /// Its address.
+    pub address: String,
+    /// Its length in bytes; 0 if the content is this chunk alone.
+    pub length: u64,
+    /// Numbers of the targets of this node that hold it.
+    pub holders: Vec<u32>,
+}
+
+async fn put_content(
+    State(node): State<Arc<Node>>,
+    Query(query): Query<PutQuery>,
+    body: Body,
+) -> Result<Json<PutAnswer>, Problem> {
+    let chunk_size = query.chunk_size.unwrap_or(CHUNK_SIZE);
+    if !CHUNK_SIZES.contains(&chunk_size) {
+        let (least, most) = CHUNK_SIZES.into_inner();
+        let message = format!("chunk_size is from {least} to {most} bytes, not {chunk_size}");
+        return Err(Problem(StatusCode::BAD_REQUEST, message));
+    }
+    let stored = content_stream::store(&node, chunk_size, body.into_data_stream()).await?;
+    let content_stream::Stored { address, length, chunks } = stored;
+    Ok(Json(PutAnswer { address: address.to_string(), length, chunks }))
+}
+
+async fn get_content(
+    State(node): State<Arc<Node>>,
+    Path(text): Path<String>,
+) -> Result<Response, Problem> {
+    let address = address(&text)?;
+    let parts = content_stream::chunks(&node, address).await?;
+    let listed: u64 = parts.iter().map(|part| part.length).sum();
+    // The first chunk decides between an error and a stream: what breaks later can only break off.
+    let mut content = Box::pin(content_stream::read(node, parts));
+    let first = content.try_next().await?;
+    let length = match (address, &first) {
+        (Address::Chunk(_), Some(chunk)) => chunk.len() as u64,
+        _ => listed,
+    };
+    let rest = futures_util::stream::iter(first.map(Ok)).chain(content);
+    let mut response = Response::new(Body::from_stream(rest));
+    let headers = response.headers_mut();
+    headers
+        .insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/octet-stream"));
+    headers.insert(header::CONTENT_LENGTH, length.into());
+    Ok(response)
+}
+
+async fn get_chunks(
+    State(node): State<Arc<Node>>,
+    Path(text): Path<String>,
+) -> Result<Json<Vec<ChunkAnswer>>, Problem> {
+    let parts = content_stream::chunks(&node, address(&text)?).await?;
+    let mut answer = Vec::with_capacity(parts.len());
+    for part in parts {
+        let holders = node.holders(part.address.chunk()).await;
+        let holders = holders.map_err(|_| Problem::from(ContentError::Stopped))?;
+        answer.push(ChunkAnswer {
+            address: part.address.to_string(),
+            length: part.length,
+            holders: holders.into_iter().map(|target| target.0).collect(),
+        });
+    }
+    Ok(Json(answer))
+}
+
+async fn status_of(node: &Node) -> Result<NodeStatus, Problem> {
+    let targets = node.status().await.map_err(|_| Problem::from(ContentError::Stopped))?;
+    Ok(NodeStatus::new(&targets))
+}
+
+async fn get_status(State(node): State<Arc<Node>>) -> Result<Json<NodeStatus>, Problem> {
+    Ok(Json(status_of(&node).await?))
+}
+
+async fn get_metrics(State(node): State<Arc<Node>>) -> Result<Response, Problem> {
+    let text = metrics::text(&status_of(&node).await?);
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+}
+
+/// Serves on `listener` until the process is told to stop (SIGINT or SIGTERM), and then ends what is
+/// under way. `ready` is called when requests are taken.
+///
+/// # Errors
+/// If the system gives no threads, or the listener fails.
+pub fn serve(node: Node, listener: std::net::TcpListener, ready: impl FnOnce()) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        listener.set_nonblocking(true)?;
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let stop = async move {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        };
+        ready();
+        axum::serve(listener, router(Arc::new(node))).with_graceful_shutdown(stop).await
+    })
+}
+
+/// Everything that a node serves.
+pub fn router(node: Arc<Node>) -> Router {
+    Router::new()
+        .route("/v1/content", put(put_content))
+        .route("/v1/content/{address}", get(get_content))
+        .route("/v1/content/{address}/chunks", get(get_chunks))
+        .route("/v1/status", get(get_status))
+        .route("/metrics", get(get_metrics))
+        .layer(DefaultBodyLimit::disable())
+        .with_state(node)
+}

@@ -1,0 +1,32 @@
+//! The real host: runs the machines of `slotcast-protocol` and `slotcast-store` on clocks, threads,
+//! files and sockets.
+//!
+//! * [`Node`] is a node with its targets, and an initiator that puts and gets through them.
+//! * [`Folder`] is where a target keeps its segments, [`Disk`] carries out what its store asks for.
+//! * [`content_stream`] cuts content into chunks and puts it together; [`http`] serves it.
+//! * The machines run in one thread, the reactor; what takes time happens in others.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "this is the host: it has clocks, threads and files"
+)]
+
+mod address;
+mod clock;
+pub mod content_stream;
+mod disk;
+mod folder;
+pub mod http;
+pub mod list;
+mod metrics;
+mod node;
+mod reactor;
+pub mod status;
+mod target;
+
+pub use address::{Address, NoAddress};
+pub use clock::Clock;
+pub use disk::{Disk, DiskResult, Report};
+pub use folder::{Folder, FolderError};
+pub use node::{Node, NodeConfig, StartError};
+pub use reactor::{GetResult, PutResult, TargetStatus};

@@ -1,0 +1,325 @@
+//! One thread runs all machines of a node: its targets and its initiator.
+//!
+//! The machines cost a few microseconds a request, so one thread is enough for what the disks of a node
+//! can do; reading, writing and hashing happen in other threads. Between machines of one node a message
+//! is a value in a queue, and a chunk a counted reference: no copy and no system call.
+//!
+//! Why not an executor of async tasks: its timers tick in milliseconds, and the windows that targets
+//! promise are tens of microseconds long. Waiting on the queue with a deadline is precise to what the
+//! kernel's timers are.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use slotcast_protocol::{
+    ChunkId, Failure, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput,
+    Members, Message, RequestId, TargetId,
+};
+use slotcast_store::{Content, OpId, Standing, Statistics};
+use slotcast_units::{Size, Time};
+use tokio::sync::oneshot;
+
+use crate::clock::Clock;
+use crate::disk::DiskResult;
+use crate::target::{TargetHost, TargetNews, TargetWish};
+
+/// How a put ended.
+pub type PutResult = Result<(), Failure>;
+/// How a get ended.
+pub type GetResult = Result<Content, Failure>;
+
+/// What others want of the reactor.
+pub(crate) enum Event {
+    Put(Content, oneshot::Sender<PutResult>),
+    Get(ChunkId, oneshot::Sender<GetResult>),
+    Holders(ChunkId, oneshot::Sender<Vec<TargetId>>),
+    Status(oneshot::Sender<Vec<TargetStatus>>),
+    Disk(TargetId, OpId, DiskResult),
+    Stop,
+}
+
+/// One target, for people.
+#[derive(Debug, Clone)]
+pub struct TargetStatus {
+    /// Which.
+    pub target: TargetId,
+    /// Its folder.
+    pub path: std::path::PathBuf,
+    /// What it can do.
+    pub standing: Standing,
+    /// Its numbers.
+    pub statistics: Statistics,
+}
+
+/// A request of this node's initiator.
+enum Running {
+    Put(Content, oneshot::Sender<PutResult>),
+    Get(Option<Content>, oneshot::Sender<GetResult>),
+}
+
+/// What is due at a time.
+enum Due {
+    Wake,
+    /// The chunk of a put leaves for some members of a group.
+    Transfer(RequestId, GroupId, Members),
+    /// A chunk leaves a target for an initiator.
+    Delivery(TargetId, RequestId, Content),
+}
+
+/// Between machines of this node.
+enum Local {
+    ToTarget(TargetId, Message),
+    ToInitiator(Message),
+}
+
+/// All machines of a node, and what is to happen when.
+pub(crate) struct Reactor {
+    clock: Clock,
+    events: Receiver<Event>,
+    groups: GroupMap,
+    targets: BTreeMap<TargetId, TargetHost>,
+    initiator: Initiator,
+    running: BTreeMap<RequestId, Running>,
+    /// By time, then in the order in which they were asked for.
+    agenda: BinaryHeap<Reverse<(Time, u64)>>,
+    due: BTreeMap<u64, Due>,
+    asked: u64,
+    local: VecDeque<Local>,
+    initiator_effects: Vec<InitiatorEffect>,
+    wishes: Vec<TargetWish>,
+    news: Vec<TargetNews>,
+    opened: Option<(usize, Sender<()>)>,
+}
+
+impl Reactor {
+    /// Says on `opened` when every target is open or known not to open.
+    pub(crate) fn new(
+        clock: Clock,
+        events: Receiver<Event>,
+        groups: GroupMap,
+        targets: Vec<TargetHost>,
+        initiator: Initiator,
+        opened: Sender<()>,
+    ) -> Reactor {
+        let count = targets.len();
+        Reactor {
+            clock,
+            events,
+            groups,
+            targets: targets.into_iter().map(|host| (host.id, host)).collect(),
+            initiator,
+            running: BTreeMap::new(),
+            agenda: BinaryHeap::new(),
+            due: BTreeMap::new(),
+            asked: 0,
+            local: VecDeque::new(),
+            initiator_effects: Vec::new(),
+            wishes: Vec::new(),
+            news: Vec::new(),
+            opened: Some((count, opened)),
+        }
+    }
+
+    /// Runs until told to stop.
+    pub(crate) fn run(mut self) {
+        loop {
+            let now = self.clock.now();
+            self.run_due(now);
+            let event = match self.agenda.peek() {
+                Some(Reverse((time, _))) => {
+                    let deadline = self.clock.instant(*time);
+                    match self.events.recv_deadline(deadline) {
+                        Ok(event) => event,
+                        Err(RecvTimeoutError::Timeout) => continue,
+                        Err(RecvTimeoutError::Disconnected) => return,
+                    }
+                }
+                None => match self.events.recv() {
+                    Ok(event) => event,
+                    Err(_) => return,
+                },
+            };
+            if !self.event(event) {
+                return;
+            }
+            // What else came meanwhile is cheaper to take now than to wake for.
+            while let Ok(event) = self.events.try_recv() {
+                if !self.event(event) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// False if this was the last one.
+    fn event(&mut self, event: Event) -> bool {
+        let now = self.clock.now();
+        match event {
+            Event::Put(content, reply) => self.put(now, content, reply),
+            Event::Get(chunk, reply) => {
+                let effects = &mut self.initiator_effects;
+                let request = self.initiator.get(now, chunk, &self.groups, effects);
+                self.running.insert(request, Running::Get(None, reply));
+            }
+            Event::Holders(chunk, reply) => {
+                let holders = self.targets.values().filter(|host| host.holds(&chunk));
+                let _ = reply.send(holders.map(|host| host.id).collect());
+            }
+            Event::Status(reply) => drop(reply.send(self.status())),
+            Event::Disk(target, op, result) => {
+                if let Some(host) = self.targets.get_mut(&target) {
+                    host.disk(now, op, result, &mut self.wishes, &mut self.news);
+                    self.heed(target);
+                }
+            }
+            Event::Stop => return false,
+        }
+        self.settle(now);
+        true
+    }
+
+    fn put(&mut self, now: Time, content: Content, reply: oneshot::Sender<PutResult>) {
+        let size = Size::from_bytes(content.bytes().len() as u64);
+        let (chunk, effects) = (content.chunk(), &mut self.initiator_effects);
+        let request = self.initiator.put(now, chunk, size, &self.groups, effects);
+        self.running.insert(request, Running::Put(content, reply));
+    }
+
+    fn status(&self) -> Vec<TargetStatus> {
+        let status = |host: &TargetHost| TargetStatus {
+            target: host.id,
+            path: host.path.clone(),
+            standing: host.standing(),
+            statistics: host.statistics(),
+        };
+        self.targets.values().map(status).collect()
+    }
+
+    fn at(&mut self, time: Time, due: Due) {
+        self.asked += 1;
+        self.agenda.push(Reverse((time, self.asked)));
+        self.due.insert(self.asked, due);
+    }
+
+    fn run_due(&mut self, now: Time) {
+        while let Some(Reverse((time, number))) = self.agenda.peek().copied() {
+            if time > now {
+                return;
+            }
+            self.agenda.pop();
+            match self.due.remove(&number) {
+                Some(Due::Wake) => self.tell_initiator(now, InitiatorInput::Wake),
+                Some(Due::Transfer(request, group, to)) => self.transfer(now, request, group, to),
+                Some(Due::Delivery(target, request, content)) => {
+                    if let Some(host) = self.targets.get_mut(&target) {
+                        host.sent(now, request);
+                    }
+                    if let Some(Running::Get(slot, _)) = self.running.get_mut(&request) {
+                        *slot = Some(content);
+                    }
+                    self.tell_initiator(now, InitiatorInput::Delivered { request, intact: true });
+                }
+                None => {}
+            }
+            self.settle(now);
+        }
+    }
+
+    /// The chunk of a put is handed to each of its targets.
+    fn transfer(&mut self, now: Time, request: RequestId, group: GroupId, to: Members) {
+        let Some(Running::Put(content, _)) = self.running.get(&request) else { return };
+        let content = content.clone();
+        for position in to.iter() {
+            let target = self.groups.members(group)[usize::from(position)];
+            if let Some(host) = self.targets.get_mut(&target) {
+                host.received(now, request, content.clone(), &mut self.wishes, &mut self.news);
+                self.heed(target);
+            }
+        }
+    }
+
+    /// Carries messages until none is left.
+    fn settle(&mut self, now: Time) {
+        loop {
+            self.carry_out();
+            match self.local.pop_front() {
+                Some(Local::ToTarget(target, message)) => {
+                    if let Some(host) = self.targets.get_mut(&target) {
+                        host.message(now, &message, &mut self.wishes, &mut self.news);
+                        self.heed(target);
+                    }
+                }
+                Some(Local::ToInitiator(message)) => {
+                    self.tell_initiator(now, InitiatorInput::Message(&message));
+                }
+                None => return,
+            }
+        }
+    }
+
+    fn tell_initiator(&mut self, now: Time, input: InitiatorInput<'_>) {
+        self.initiator.handle(now, input, &self.groups, &mut self.initiator_effects);
+    }
+
+    fn heed(&mut self, target: TargetId) {
+        let mut wishes = std::mem::take(&mut self.wishes);
+        for wish in wishes.drain(..) {
+            match wish {
+                TargetWish::Send(InitiatorId(_), message) => {
+                    self.local.push_back(Local::ToInitiator(message));
+                }
+                TargetWish::Transfer { request, content, start } => {
+                    self.at(start, Due::Delivery(target, request, content));
+                }
+            }
+        }
+        self.wishes = wishes;
+        for news in std::mem::take(&mut self.news) {
+            if let (TargetNews::Opened | TargetNews::NotOpened(_), Some((count, _))) =
+                (news, &mut self.opened)
+            {
+                *count -= 1;
+            }
+        }
+        if let Some((_, opened)) = self.opened.take_if(|(count, _)| *count == 0) {
+            let _ = opened.send(());
+        }
+    }
+
+    fn carry_out(&mut self) {
+        let mut effects = std::mem::take(&mut self.initiator_effects);
+        for effect in effects.drain(..) {
+            match effect {
+                InitiatorEffect::Multicast { group, to, message } => {
+                    for position in to.iter() {
+                        let target = self.groups.members(group)[usize::from(position)];
+                        self.local.push_back(Local::ToTarget(target, message));
+                    }
+                }
+                InitiatorEffect::Transfer { request, group, to, start, .. } => {
+                    self.at(start, Due::Transfer(request, group, to));
+                }
+                InitiatorEffect::PutDone { request, .. } => self.end(request, None),
+                InitiatorEffect::GetDone { request, .. } => self.end(request, None),
+                InitiatorEffect::Failed { request, reason, .. } => self.end(request, Some(reason)),
+                InitiatorEffect::WakeAt(time) => self.at(time, Due::Wake),
+            }
+        }
+        self.initiator_effects = effects;
+    }
+
+    /// Whoever asked may have gone: then nobody listens.
+    fn end(&mut self, request: RequestId, failure: Option<Failure>) {
+        match (self.running.remove(&request), failure) {
+            (Some(Running::Put(_, reply)), failure) => {
+                let _ = reply.send(failure.map_or(Ok(()), Err));
+            }
+            (Some(Running::Get(content, reply)), failure) => {
+                let failure = failure.unwrap_or(Failure::Undelivered);
+                let _ = reply.send(content.ok_or(failure));
+            }
+            (None, _) => {}
+        }
+    }
+}

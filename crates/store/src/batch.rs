@@ -1,0 +1,137 @@
+//! What waits to be written, and how it is written together.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+use slotcast_protocol::ChunkId;
+
+use crate::footer::Entry;
+use crate::record::{BLOCK, HEADER, Identity, Kind, Record};
+use crate::store::Ticket;
+
+/// A record that is not on disk yet.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    pub(crate) record: Record,
+    pub(crate) content: Bytes,
+    pub(crate) asker: Asker,
+}
+
+/// Who asked for a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asker {
+    Ticket(Ticket),
+    /// The compaction with this number copies it.
+    Compaction(u64),
+}
+
+/// Records in the order in which they came, until they are on disk.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    waiting: VecDeque<Waiting>,
+    /// Bytes on disk of all that waits.
+    pub(crate) bytes: u64,
+    /// What the last record of each chunk says that waits or is being written, copies excepted.
+    last: BTreeMap<ChunkId, (u64, Kind)>,
+    /// Who else waits for the record with this sequence number.
+    followers: BTreeMap<u64, Vec<Ticket>>,
+}
+
+/// Records that are written together.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) written: Vec<(Entry, Asker)>,
+    /// Where the next batch begins.
+    pub(crate) end: u64,
+}
+
+/// Where a batch is to go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    /// Its first byte.
+    pub(crate) start: u64,
+    /// Records that the segment holds already.
+    pub(crate) entries: usize,
+    /// Size of the segment.
+    pub(crate) size: u64,
+    /// Bytes that a batch of more than one record takes at most.
+    pub(crate) limit: u64,
+}
+
+impl Queue {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    pub(crate) fn push(&mut self, waiting: Waiting) {
+        let Record { chunk, sequence, kind, .. } = waiting.record;
+        if matches!(waiting.asker, Asker::Ticket(_)) {
+            self.last.insert(chunk, (sequence, kind));
+        }
+        self.bytes += waiting.record.extent();
+        self.waiting.push_back(waiting);
+    }
+
+    /// What holds for the chunk once everything is on disk, if a record of it is on its way.
+    pub(crate) fn outcome(&self, chunk: &ChunkId) -> Option<Kind> {
+        self.last.get(chunk).map(|(_, kind)| *kind)
+    }
+
+    /// `ticket` waits for the chunk's last record on its way, too.
+    pub(crate) fn follow(&mut self, chunk: &ChunkId, ticket: Ticket) {
+        let (sequence, _) = self.last[chunk];
+        self.followers.entry(sequence).or_default().push(ticket);
+    }
+
+    /// The record is on disk, or never will be. Says who followed it.
+    pub(crate) fn settled(&mut self, record: &Record) -> Vec<Ticket> {
+        if self.last.get(&record.chunk).is_some_and(|(last, _)| *last == record.sequence) {
+            self.last.remove(&record.chunk);
+        }
+        self.followers.remove(&record.sequence).unwrap_or_default()
+    }
+
+    /// Takes everything out.
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Waiting> {
+        self.bytes = 0;
+        core::mem::take(&mut self.waiting).into_iter()
+    }
+
+    /// The next batch and what is to be written; none if the next record does not fit.
+    pub(crate) fn batch(&mut self, identity: &Identity, room: Room) -> Option<(Batch, Vec<Bytes>)> {
+        let mut batch = Batch { written: Vec::new(), end: room.start };
+        let mut parts = Vec::new();
+        while let Some(next) = self.waiting.front() {
+            let end = batch.end + next.record.extent();
+            let footer = crate::footer::length(room.entries + batch.written.len() + 1);
+            let is_full = end.next_multiple_of(BLOCK) + footer > room.size;
+            if is_full || (!batch.written.is_empty() && end - room.start > room.limit) {
+                break;
+            }
+            let Waiting { record, content, asker } = self.waiting.pop_front().expect("just looked");
+            self.bytes -= record.extent();
+            parts.push(Bytes::copy_from_slice(&record.encode(identity)));
+            if !content.is_empty() {
+                parts.push(content);
+            }
+            if record.padding() > 0 {
+                parts.push(Bytes::from_static(&[0; HEADER]).slice(..record.padding()));
+            }
+            let offset = u32::try_from(batch.end).expect("a segment is shorter than 4 GiB");
+            batch.written.push((Entry { record, offset }, asker));
+            batch.end = end;
+        }
+        if batch.written.is_empty() {
+            return None;
+        }
+        let end = batch.end.next_multiple_of(BLOCK);
+        if end > batch.end {
+            let padding = usize::try_from(end - batch.end).expect("below a block");
+            parts.push(Bytes::from(vec![0; padding]));
+        }
+        batch.end = end;
+        Some((batch, parts))
+    }
+}

@@ -1,0 +1,198 @@
+//! Gives the room of void records back: what holds of a segment is written anew, and the segment
+//! deleted.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use crate::footer::{Entry, Trailer};
+use crate::index::{Index, Place, Usage};
+use crate::io::{DiskError, Op, OpId, Output, SegmentId};
+use crate::record::{Identity, Kind};
+
+/// Bytes that are read or wait to be written at a time.
+const AHEAD: u64 = 8 << 20;
+
+/// The segment of `sealed` of which the least holds, if that is under `share` percent of what was
+/// written to it and not more than `room` bytes.
+pub(crate) fn victim<'a>(
+    sealed: impl Iterator<Item = (&'a SegmentId, &'a Usage)>,
+    share: u64,
+    room: u64,
+) -> Option<SegmentId> {
+    sealed
+        .filter(|(_, usage)| usage.live * 100 < usage.written * share || usage.written == 0)
+        .filter(|(_, usage)| usage.live <= room)
+        .min_by_key(|(segment, usage)| (usage.live, **segment))
+        .map(|(segment, _)| *segment)
+}
+
+#[derive(Debug)]
+enum Stage {
+    Trailer(OpId),
+    Entries(OpId, Trailer),
+    Copying,
+    Deleting(OpId),
+}
+
+/// What a compaction has the store do.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Ask for this operation, and tell its number with `asked`.
+    Ask(Op, Purpose),
+    /// Write this record anew, with the content that was read.
+    Copy(Entry, bytes::Bytes),
+    /// The record could not be read.
+    Lost(Entry),
+    /// The footer cannot be read: leave this segment alone.
+    GiveUp,
+    /// The segment is deleted.
+    Deleted(Vec<Entry>),
+}
+
+/// Why an operation is asked for.
+#[derive(Debug)]
+pub(crate) enum Purpose {
+    Entries(Trailer),
+    Content(Entry),
+    Delete,
+}
+
+/// One segment on its way out.
+#[derive(Debug)]
+pub(crate) struct Compaction {
+    pub(crate) segment: SegmentId,
+    /// Counts the compactions of a store.
+    pub(crate) number: u64,
+    size: u64,
+    stage: Stage,
+    entries: Vec<Entry>,
+    next: usize,
+    reading: BTreeMap<OpId, Entry>,
+    /// Copies that are not on disk yet.
+    copying: u32,
+    ahead: u64,
+}
+
+impl Compaction {
+    /// Of `segment`, whose trailer is read by `op`.
+    pub(crate) fn new(segment: SegmentId, number: u64, size: u64, op: OpId) -> Compaction {
+        Compaction {
+            segment,
+            number,
+            size,
+            stage: Stage::Trailer(op),
+            entries: Vec::new(),
+            next: 0,
+            reading: BTreeMap::new(),
+            copying: 0,
+            ahead: 0,
+        }
+    }
+
+    /// Whether `op` is one of this compaction's.
+    pub(crate) fn waits_for(&self, op: OpId) -> bool {
+        match self.stage {
+            Stage::Trailer(mine) | Stage::Entries(mine, _) | Stage::Deleting(mine) => mine == op,
+            Stage::Copying => self.reading.contains_key(&op),
+        }
+    }
+
+    /// An operation that was wanted has this number.
+    pub(crate) fn asked(&mut self, op: OpId, purpose: &Purpose) {
+        match purpose {
+            Purpose::Entries(trailer) => self.stage = Stage::Entries(op, *trailer),
+            Purpose::Content(entry) => {
+                self.reading.insert(op, *entry);
+            }
+            Purpose::Delete => self.stage = Stage::Deleting(op),
+        }
+    }
+
+    /// The result of an operation. Says what to do at once; more may follow from `proceed`.
+    pub(crate) fn done(
+        &mut self,
+        op: OpId,
+        result: Result<Output, DiskError>,
+        identity: &Identity,
+    ) -> Option<Step> {
+        match (&self.stage, result) {
+            (Stage::Trailer(_), Ok(Output::Bytes(bytes))) => {
+                match Trailer::decode(&bytes, identity) {
+                    Some(trailer) => {
+                        let read = trailer.op(self.segment, self.size);
+                        Some(Step::Ask(read, Purpose::Entries(trailer)))
+                    }
+                    None => Some(Step::GiveUp),
+                }
+            }
+            (Stage::Entries(_, trailer), Ok(Output::Bytes(bytes))) => {
+                match trailer.entries(&bytes, identity) {
+                    Some(entries) => {
+                        self.entries = entries;
+                        self.stage = Stage::Copying;
+                        None
+                    }
+                    None => Some(Step::GiveUp),
+                }
+            }
+            (Stage::Copying, result) => {
+                let entry = self.reading.remove(&op)?;
+                match result {
+                    Ok(Output::Content(content)) if content.chunk() == entry.record.chunk => {
+                        Some(Step::Copy(entry, content.bytes().clone()))
+                    }
+                    _ => {
+                        self.ahead -= entry.record.extent();
+                        Some(Step::Lost(entry))
+                    }
+                }
+            }
+            (Stage::Deleting(_), Ok(_)) => Some(Step::Deleted(core::mem::take(&mut self.entries))),
+            _ => Some(Step::GiveUp),
+        }
+    }
+
+    /// A record waits to be written anew.
+    pub(crate) fn copies(&mut self) {
+        self.copying += 1;
+    }
+
+    /// A copy is on disk, or will not be written after all.
+    pub(crate) fn copied(&mut self, extent: u64) {
+        self.copying -= 1;
+        self.ahead -= extent;
+    }
+
+    /// A record that was read is void by now.
+    pub(crate) fn skipped(&mut self, extent: u64) {
+        self.ahead -= extent;
+    }
+
+    /// What to do next, if anything; call it until there is nothing. `is_read` says whether somebody
+    /// still reads from the segment.
+    pub(crate) fn proceed(&mut self, index: &Index, is_read: bool) -> Option<Step> {
+        if !matches!(self.stage, Stage::Copying) {
+            return None;
+        }
+        while let Some(entry) = self.entries.get(self.next).copied() {
+            if self.ahead > 0 && self.ahead + entry.record.extent() > AHEAD {
+                return None;
+            }
+            self.next += 1;
+            if !index.holds(self.segment, &entry) {
+                continue;
+            }
+            self.ahead += entry.record.extent();
+            return Some(match entry.record.kind {
+                Kind::Removal => Step::Copy(entry, bytes::Bytes::new()),
+                Kind::Put => {
+                    let place = Place { segment: self.segment, offset: entry.offset };
+                    let read = crate::store::content_at(place, entry.record.length);
+                    Step::Ask(read, Purpose::Content(entry))
+                }
+            });
+        }
+        let is_over = self.reading.is_empty() && self.copying == 0 && !is_read;
+        is_over.then(|| Step::Ask(Op::Delete { segment: self.segment }, Purpose::Delete))
+    }
+}

@@ -1,0 +1,169 @@
+//! Finds out what is on disk: the footers of full segments, and the records of the others.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::footer::{self, Entry, Trailer};
+use crate::index::Index;
+use crate::io::{DiskError, Op, Output, SegmentId};
+use crate::record::{BLOCK, Identity};
+use crate::scan::Scan;
+
+/// A segment that is not full: writing may go on after its last record.
+#[derive(Debug)]
+pub(crate) struct Unfinished {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) end: u64,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) index: Index,
+    /// Segments without a footer, oldest first.
+    pub(crate) unfinished: Vec<(SegmentId, Unfinished)>,
+    pub(crate) newest: Option<SegmentId>,
+    /// The highest sequence number of all records.
+    pub(crate) last_sequence: u64,
+    /// Records whose content is not what their name says.
+    pub(crate) damaged: u32,
+    /// Segments of which nothing could be read.
+    pub(crate) unreadable: u32,
+}
+
+/// What comes next.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// This operation, and its result.
+    Ask(Op),
+    /// Everything is known.
+    Found(Found),
+    /// There is no store.
+    Failed(DiskError),
+}
+
+#[derive(Debug)]
+enum Stage {
+    Listing,
+    Trailer(SegmentId),
+    Entries(SegmentId, Trailer),
+    Scanning(SegmentId, Scan),
+    Cutting,
+}
+
+/// Reads one segment after another.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    identity: Identity,
+    size: u64,
+    stage: Stage,
+    rest: VecDeque<SegmentId>,
+    found: Found,
+}
+
+impl Opening {
+    /// Begins with [`Op::List`].
+    pub(crate) fn new(identity: Identity, size: u64) -> Opening {
+        let (rest, found) = (VecDeque::new(), Found::default());
+        Opening { identity, size, stage: Stage::Listing, rest, found }
+    }
+
+    /// The result of the operation that was asked for last.
+    pub(crate) fn done(&mut self, result: Result<Output, DiskError>) -> Step {
+        match result {
+            Ok(output) => self.went_well(output),
+            Err(error) => self.went_wrong(error),
+        }
+    }
+
+    /// A segment that cannot be read is left alone, and what it holds is not stored here any more.
+    /// Without the list there is no store, nor where nothing can be written.
+    fn went_wrong(&mut self, error: DiskError) -> Step {
+        let was_reading = !matches!(self.stage, Stage::Listing | Stage::Cutting);
+        if was_reading && error == DiskError::Failed {
+            self.found.unreadable += 1;
+            return self.next_segment();
+        }
+        Step::Failed(error)
+    }
+
+    fn went_well(&mut self, output: Output) -> Step {
+        match (&mut self.stage, output) {
+            (Stage::Listing, Output::Segments(mut segments)) => {
+                segments.sort_unstable();
+                self.found.newest = segments.last().copied();
+                self.rest = segments.into();
+                self.next_segment()
+            }
+            (Stage::Trailer(segment), Output::Bytes(bytes)) => {
+                let segment = *segment;
+                let trailer = Trailer::decode(&bytes, &self.identity);
+                let fits = |t: &Trailer| t.data_end + t.length() + footer::PROBE <= self.size;
+                let Some(trailer) = trailer.filter(fits) else { return self.scan(segment) };
+                self.stage = Stage::Entries(segment, trailer);
+                Step::Ask(trailer.op(segment, self.size))
+            }
+            (Stage::Entries(segment, trailer), Output::Bytes(bytes)) => {
+                let segment = *segment;
+                let Some(entries) = trailer.entries(&bytes, &self.identity) else {
+                    return self.scan(segment);
+                };
+                self.add(segment, &entries);
+                self.next_segment()
+            }
+            (Stage::Scanning(segment, scan), Output::Bytes(bytes)) => {
+                let segment = *segment;
+                match scan.read(&bytes, &self.identity) {
+                    Some((offset, length)) => Step::Ask(Op::Read { segment, offset, length }),
+                    None => self.scanned(segment),
+                }
+            }
+            (Stage::Cutting, Output::Done) => self.next_segment(),
+            // The host gave the result of another operation.
+            _ => Step::Failed(DiskError::Failed),
+        }
+    }
+
+    fn scan(&mut self, segment: SegmentId) -> Step {
+        let mut scan = Scan::new(self.size);
+        let (offset, length) = scan.wants().expect("a segment has room for a record");
+        self.stage = Stage::Scanning(segment, scan);
+        Step::Ask(Op::Read { segment, offset, length })
+    }
+
+    /// The segment is read. What lies behind its last good record was never acknowledged, or is lost: it
+    /// is cut off, so that nothing of it is ever taken for a record of later times.
+    fn scanned(&mut self, segment: SegmentId) -> Step {
+        let Stage::Scanning(_, scan) = core::mem::replace(&mut self.stage, Stage::Cutting) else {
+            unreachable!("only a scan ends here")
+        };
+        self.found.damaged += scan.damaged;
+        self.add(segment, &scan.entries);
+        if scan.entries.is_empty() {
+            // The spare one, or what is left of an attempt to make it.
+            self.found.index.segments.remove(&segment);
+            return Step::Ask(Op::Delete { segment });
+        }
+        let end = scan.end.next_multiple_of(BLOCK);
+        self.found.unfinished.push((segment, Unfinished { entries: scan.entries, end }));
+        Step::Ask(Op::Cut { segment, offset: end, length: self.size })
+    }
+
+    fn add(&mut self, segment: SegmentId, entries: &[Entry]) {
+        self.found.index.segments.entry(segment).or_default();
+        for entry in entries {
+            self.found.last_sequence = self.found.last_sequence.max(entry.record.sequence);
+            self.found.index.add(segment, *entry);
+        }
+    }
+
+    fn next_segment(&mut self) -> Step {
+        if let Some(segment) = self.rest.pop_front() {
+            self.stage = Stage::Trailer(segment);
+            return Step::Ask(footer::probe(segment, self.size));
+        }
+        let mut found = core::mem::take(&mut self.found);
+        found.index.settle();
+        Step::Found(found)
+    }
+}

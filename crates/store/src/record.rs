@@ -1,0 +1,134 @@
+//! One record of a segment: a chunk, or the note that one was removed.
+
+use core::fmt;
+
+use slotcast_protocol::ChunkId;
+
+/// The identity of a store: 32 random bytes, made when it is formatted and kept with it. It keys the
+/// checks of its records, so nobody outside can make content that looks like one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Identity(pub [u8; 32]);
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Identity(…)")
+    }
+}
+
+impl Identity {
+    /// The first bytes of the keyed hash of `bytes`.
+    pub(crate) fn check(&self, bytes: &[u8]) -> [u8; CHECK] {
+        let hash = blake3::keyed_hash(&self.0, bytes);
+        let (check, _) = hash.as_bytes().split_first_chunk().expect("a hash is longer");
+        *check
+    }
+}
+
+/// Length of a check.
+pub(crate) const CHECK: usize = 8;
+
+/// Length of a header, and what records are aligned to.
+pub(crate) const HEADER: usize = 64;
+
+/// What batches are aligned to: the largest block that a disk is known to write in one piece.
+pub(crate) const BLOCK: u64 = 4096;
+
+const MAGIC: [u8; 4] = *b"SLC1";
+
+/// What a record says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// This is the chunk's content.
+    Put,
+    /// The chunk is removed: whatever earlier records say of it is void.
+    Removal,
+}
+
+/// The header of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) kind: Kind,
+    pub(crate) chunk: ChunkId,
+    /// Counts the records of a store; among those of one chunk the highest holds. A copy made by
+    /// compaction keeps it.
+    pub(crate) sequence: u64,
+    /// Length of the content.
+    pub(crate) length: u32,
+}
+
+impl Record {
+    /// Length on disk, padding included.
+    pub(crate) fn extent(&self) -> u64 {
+        (HEADER as u64 + u64::from(self.length)).next_multiple_of(HEADER as u64)
+    }
+
+    /// Zero bytes between the content and the next record.
+    pub(crate) fn padding(&self) -> usize {
+        usize::try_from(self.extent() - HEADER as u64 - u64::from(self.length)).expect("below 64")
+    }
+
+    pub(crate) fn encode(&self, identity: &Identity) -> [u8; HEADER] {
+        let mut bytes = [0; HEADER];
+        bytes[..4].copy_from_slice(&MAGIC);
+        bytes[4] = match self.kind {
+            Kind::Put => 1,
+            Kind::Removal => 2,
+        };
+        bytes[8..12].copy_from_slice(&self.length.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.sequence.to_le_bytes());
+        bytes[24..56].copy_from_slice(&self.chunk.0);
+        let check = identity.check(&bytes[..HEADER - CHECK]);
+        bytes[HEADER - CHECK..].copy_from_slice(&check);
+        bytes
+    }
+
+    /// The header at the start of `bytes`, if there is one that this store has written.
+    pub(crate) fn decode(bytes: &[u8], identity: &Identity) -> Option<Record> {
+        let bytes: &[u8; HEADER] = bytes.first_chunk()?;
+        if bytes[..4] != MAGIC
+            || identity.check(&bytes[..HEADER - CHECK]) != bytes[HEADER - CHECK..]
+        {
+            return None;
+        }
+        let kind = match bytes[4] {
+            1 => Kind::Put,
+            2 => Kind::Removal,
+            _ => return None,
+        };
+        Some(Record {
+            kind,
+            length: u32::from_le_bytes(*bytes[8..].first_chunk()?),
+            sequence: u64::from_le_bytes(*bytes[16..].first_chunk()?),
+            chunk: ChunkId(*bytes[24..].first_chunk()?),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_store_that_wrote_a_record_reads_it() {
+        let record = Record { kind: Kind::Put, chunk: ChunkId([7; 32]), sequence: 3, length: 1000 };
+        let (mine, other) = (Identity([1; 32]), Identity([2; 32]));
+        let bytes = record.encode(&mine);
+        assert_eq!(Record::decode(&bytes, &mine), Some(record));
+        assert_eq!(Record::decode(&bytes, &other), None);
+        for bit in 0..HEADER * 8 {
+            let mut bytes = bytes;
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Record::decode(&bytes, &mine), None, "bit {bit}");
+        }
+        assert_eq!(Record::decode(&bytes[..60], &mine), None);
+    }
+
+    #[test]
+    fn records_take_whole_lines() {
+        let record =
+            |length| Record { kind: Kind::Put, chunk: ChunkId([0; 32]), sequence: 0, length };
+        assert_eq!((record(0).extent(), record(0).padding()), (64, 0));
+        assert_eq!((record(1).extent(), record(1).padding()), (128, 63));
+        assert_eq!((record(64).extent(), record(64).padding()), (128, 0));
+    }
+}

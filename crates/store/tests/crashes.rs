@@ -1,0 +1,327 @@
+//! What was acknowledged survives any crash, and nothing that was removed comes back.
+
+mod disk;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use disk::{Chance, Disk};
+use proptest::prelude::*;
+use slotcast_protocol::ChunkId;
+use slotcast_store::{
+    Config, Content, Effect, Identity, Input, ReadError, Standing, Store, Ticket,
+};
+
+const CHUNKS: u8 = 12;
+
+fn config() -> Config {
+    Config { segment_size: 64 << 10, batch: 20_000, ..Config::new(Identity([9; 32])) }
+}
+
+/// Chunk `n` has its own content, from nothing to the longest.
+fn content(n: u8) -> Content {
+    let length = usize::from(n) * 16_384 / usize::from(CHUNKS - 1);
+    Content::of(Bytes::from(vec![n; length]))
+}
+
+/// What may be true of a chunk: stored or not, as far as its user knows.
+#[derive(Debug, Clone)]
+struct Known {
+    possible: BTreeSet<bool>,
+    /// Writes that are under way, in order, with what they would make true.
+    under_way: Vec<(Ticket, bool)>,
+}
+
+#[derive(Debug)]
+struct Rig {
+    store: Store,
+    disk: Disk,
+    known: BTreeMap<ChunkId, Known>,
+    gets: BTreeMap<Ticket, ChunkId>,
+    next: u64,
+    fetched: u64,
+    /// Chunks and removals may be lost, because bits were made to rot.
+    rots: bool,
+}
+
+impl Rig {
+    fn new(seed: u64) -> Rig {
+        let mut effects = Vec::new();
+        let store = Store::open(config(), &mut effects);
+        let unknown = || Known { possible: [false].into(), under_way: Vec::new() };
+        let known = (0..CHUNKS).map(|n| (content(n).chunk(), unknown())).collect();
+        let disk = Disk::new(seed);
+        let gets = BTreeMap::new();
+        let mut rig = Rig { store, disk, known, gets, next: 0, fetched: 0, rots: false };
+        rig.take(effects);
+        rig.settle();
+        rig
+    }
+
+    fn ticket(&mut self) -> Ticket {
+        self.next += 1;
+        Ticket(self.next)
+    }
+
+    fn tell(&mut self, input: Input) {
+        let mut effects = Vec::new();
+        self.store.handle(input, &mut effects);
+        self.take(effects);
+    }
+
+    fn put(&mut self, n: u8) {
+        let (ticket, content) = (self.ticket(), content(n));
+        self.known.get_mut(&content.chunk()).unwrap().under_way.push((ticket, true));
+        self.tell(Input::Put(ticket, content));
+    }
+
+    fn remove(&mut self, n: u8) {
+        let (ticket, chunk) = (self.ticket(), content(n).chunk());
+        self.known.get_mut(&chunk).unwrap().under_way.push((ticket, false));
+        self.tell(Input::Remove(ticket, chunk));
+    }
+
+    fn get(&mut self, n: u8) {
+        let (ticket, chunk) = (self.ticket(), content(n).chunk());
+        self.gets.insert(ticket, chunk);
+        self.tell(Input::Get(ticket, chunk));
+    }
+
+    fn take(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Disk(id, op) => self.disk.ask(id, op),
+                Effect::Opened => {}
+                Effect::NotOpened(error) => panic!("cannot open: {error}"),
+                Effect::Stored { ticket, .. } => self.acknowledged(ticket, true),
+                Effect::Removed { ticket, .. } => self.acknowledged(ticket, false),
+                Effect::NotWritten(ticket, _) => {
+                    let known = self.known.values_mut();
+                    for known in known {
+                        if let Some(at) = known.under_way.iter().position(|(t, _)| *t == ticket) {
+                            let (_, outcome) = known.under_way.remove(at);
+                            known.possible.insert(outcome);
+                        }
+                    }
+                }
+                Effect::Fetched(ticket, content) => {
+                    assert_eq!(self.gets.remove(&ticket), Some(content.chunk()));
+                    assert_eq!(Content::of(content.bytes().clone()), content);
+                    self.fetched += 1;
+                }
+                Effect::NotFetched(ticket, error) => {
+                    let chunk = self.gets.remove(&ticket).expect("a get under way");
+                    let known = &self.known[&chunk];
+                    let may_be_absent = known.possible.contains(&false)
+                        || !known.under_way.is_empty()
+                        || error == ReadError::NotOpen;
+                    assert!(may_be_absent || self.rots, "{chunk} is stored, but: {error}");
+                }
+                Effect::Lost(chunk) => {
+                    assert!(self.rots, "{chunk} was lost");
+                    self.known.get_mut(&chunk).unwrap().possible.insert(false);
+                }
+            }
+        }
+    }
+
+    fn acknowledged(&mut self, ticket: Ticket, outcome: bool) {
+        for known in self.known.values_mut() {
+            if let Some(at) = known.under_way.iter().position(|(t, _)| *t == ticket) {
+                assert_eq!(known.under_way.remove(at).1, outcome);
+                // What was asked for before it is settled, too, whatever was said of it.
+                known.possible = [outcome].into();
+            }
+        }
+    }
+
+    fn step(&mut self) -> bool {
+        let Some((id, result)) = self.disk.step() else { return false };
+        self.tell(Input::Disk(id, result));
+        true
+    }
+
+    fn settle(&mut self) {
+        while self.step() {}
+        assert!(self.gets.is_empty(), "a get was never answered");
+        for known in self.known.values() {
+            assert!(known.under_way.is_empty(), "a write was never answered: {known:?}");
+        }
+    }
+
+    /// The power fails, and the store is opened again.
+    fn crash(&mut self) {
+        self.disk.crash();
+        self.gets.clear();
+        for known in self.known.values_mut() {
+            for (_, outcome) in known.under_way.drain(..) {
+                known.possible.insert(outcome);
+            }
+        }
+        let mut effects = Vec::new();
+        self.store = Store::open(config(), &mut effects);
+        self.take(effects);
+        while self.store.standing() == Standing::Opening {
+            assert!(self.step(), "opening waits for nothing");
+        }
+        for (chunk, known) in &mut self.known {
+            let holds = self.store.holds(chunk);
+            // Rot can take a chunk, and the note of its removal.
+            let allowed = known.possible.contains(&holds) || self.rots;
+            assert!(allowed, "{chunk}: {holds}, where only {:?} is possible", known.possible);
+            known.possible = [holds].into();
+        }
+    }
+
+    /// Everything that is stored can be fetched, and is right.
+    fn audit(&mut self) {
+        self.settle();
+        let before = self.fetched;
+        let stored = (0..CHUNKS).filter(|n| self.store.holds(&content(*n).chunk())).count();
+        for n in 0..CHUNKS {
+            self.get(n);
+        }
+        self.settle();
+        if !self.rots {
+            assert_eq!(self.fetched - before, stored as u64);
+        }
+        assert_eq!(
+            self.store.statistics().chunks,
+            self.store.chunks(ChunkId([0; 32])).count() as u64
+        );
+    }
+}
+
+fn turn(rig: &mut Rig, chance: &mut Chance) {
+    let n = u8::try_from(chance.below(u64::from(CHUNKS))).unwrap();
+    match chance.below(100) {
+        0..30 => rig.put(n),
+        30..50 => rig.remove(n),
+        50..60 => rig.get(n),
+        _ => {
+            rig.step();
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn what_was_acknowledged_survives_any_crash(seed in any::<u64>(), length in 10u32..600) {
+        let (mut rig, mut chance) = (Rig::new(seed), Chance(!seed));
+        for _ in 0..length {
+            turn(&mut rig, &mut chance);
+            if chance.one_in(60) {
+                rig.crash();
+            }
+        }
+        rig.audit();
+        rig.crash();
+        rig.audit();
+    }
+
+    #[test]
+    fn a_disk_that_fails_stops_the_writing_and_loses_nothing(seed in any::<u64>()) {
+        let (mut rig, mut chance) = (Rig::new(seed), Chance(!seed));
+        rig.disk.failures = 40;
+        for _ in 0..400 {
+            turn(&mut rig, &mut chance);
+            if chance.one_in(60) || matches!(rig.store.standing(), Standing::ReadOnly(_)) {
+                rig.crash();
+            }
+        }
+        rig.disk.failures = 0;
+        rig.audit();
+        rig.crash();
+        rig.audit();
+    }
+
+    #[test]
+    fn a_full_disk_refuses_puts_and_comes_back(seed in any::<u64>()) {
+        let (mut rig, mut chance) = (Rig::new(seed), Chance(!seed));
+        rig.disk.room = 3;
+        for _ in 0..600 {
+            turn(&mut rig, &mut chance);
+            if chance.one_in(100) {
+                rig.crash();
+            }
+        }
+        rig.audit();
+        // Room enough: whatever was in the way, it takes puts again.
+        rig.disk.room = 20;
+        rig.put(CHUNKS - 1);
+        rig.settle();
+        rig.put(CHUNKS - 1);
+        rig.settle();
+        prop_assert!(rig.store.holds(&content(CHUNKS - 1).chunk()));
+        rig.audit();
+    }
+
+    #[test]
+    fn rotten_bits_are_found(seed in any::<u64>()) {
+        let (mut rig, mut chance) = (Rig::new(seed), Chance(!seed));
+        rig.rots = true;
+        for _ in 0..400 {
+            turn(&mut rig, &mut chance);
+            if chance.one_in(20) {
+                rig.disk.rot();
+            }
+            if chance.one_in(100) {
+                rig.crash();
+            }
+        }
+        rig.audit();
+        rig.crash();
+        rig.audit();
+    }
+}
+
+#[test]
+fn room_of_removed_chunks_is_given_back() {
+    let mut rig = Rig::new(1);
+    for round in 0..200u8 {
+        rig.put(round % CHUNKS);
+        rig.settle();
+        rig.remove(round % CHUNKS);
+        rig.settle();
+    }
+    assert!(rig.store.statistics().compacted > 10, "{:?}", rig.store.statistics());
+    assert!(rig.disk.files() <= 4, "{} files", rig.disk.files());
+    rig.audit();
+}
+
+#[test]
+fn a_store_whose_chunks_all_live_is_full_and_serves() {
+    let mut rig = Rig::new(2);
+    rig.disk.room = 3;
+    for n in 0..CHUNKS {
+        rig.put(n);
+        rig.settle();
+    }
+    assert_eq!(rig.store.standing(), Standing::Full);
+    rig.audit();
+    // What is removed makes room: compaction finds it.
+    for n in 3..CHUNKS - 1 {
+        rig.remove(n);
+        rig.settle();
+    }
+    rig.put(3);
+    rig.settle();
+    rig.put(3);
+    rig.settle();
+    assert_eq!(rig.store.standing(), Standing::Open);
+    rig.audit();
+}
+
+#[test]
+fn equal_chunks_are_stored_once() {
+    let mut rig = Rig::new(3);
+    rig.put(5);
+    rig.put(5);
+    rig.settle();
+    rig.put(5);
+    rig.settle();
+    let statistics = rig.store.statistics();
+    assert_eq!((statistics.chunks, statistics.void_bytes, statistics.batches), (1, 0, 1));
+}
