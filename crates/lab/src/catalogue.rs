@@ -7,6 +7,7 @@ use crate::evaluation::Evaluation;
 use crate::nearest::nearest;
 use crate::next_steps;
 use crate::replicast;
+use crate::stripes;
 
 /// Every evaluation. A new one is a line here, a module like `replicast`, and its experiment files.
 pub static CATALOGUE: &[Evaluation] = &[
@@ -15,6 +16,7 @@ pub static CATALOGUE: &[Evaluation] = &[
     dctcp::EVALUATION,
     double_booking::EVALUATION,
     next_steps::EVALUATION,
+    stripes::EVALUATION,
 ];
 
 /// The evaluation called `name`, or else the name that is most like it.

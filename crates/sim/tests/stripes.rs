@@ -22,7 +22,9 @@ fn one_client_needs_what_was_measured() {
     for (mode, published_ms) in [(Mode::StripeLock, 32.897), (Mode::Coordinated, 27.197)] {
         let report = measured(&scenario(mode, 1));
         let deviation = report.mean_latency_ms() / published_ms - 1.0;
-        for step in Step::ALL { println!("{} {}", step.name(), report.step_ms(step)); }
+        for step in Step::ALL {
+            println!("{} {}", step.name(), report.step_ms(step));
+        }
         println!("{} {}", report.mean_latency_ms(), report.ops_per_s());
         assert!(deviation.abs() < 0.04, "{mode:?}: {:.3} ms", report.mean_latency_ms());
     }
@@ -31,9 +33,19 @@ fn one_client_needs_what_was_measured() {
 #[test]
 fn throughput_over_clients() {
     for mode in [Mode::StripeLock, Mode::Coordinated] {
-    for n in 1..=8 {
-        let t = std::time::Instant::now();
-        let r = measured(&scenario(mode, n));
-        println!("{mode:?} {n} {:.2} ops/s {:.2} ms p99 {:.2} in {:.3} disk {:.3} ev {} {:?}", r.ops_per_s(), r.mean_latency_ms(), r.quantile_ms(0.99), r.busiest_ingress, r.busiest_disk, r.events, t.elapsed());
-    }}
+        for n in 1..=8 {
+            let t = std::time::Instant::now();
+            let r = measured(&scenario(mode, n));
+            println!(
+                "{mode:?} {n} {:.2} ops/s {:.2} ms p99 {:.2} in {:.3} disk {:.3} ev {} {:?}",
+                r.ops_per_s(),
+                r.mean_latency_ms(),
+                r.quantile_ms(0.99),
+                r.busiest_ingress,
+                r.busiest_disk,
+                r.events,
+                t.elapsed()
+            );
+        }
+    }
 }

@@ -22,9 +22,21 @@ pub(super) struct Pending<M: Machines> {
 
 pub(super) enum What<M: Machines> {
     /// From `machine` to another one of the stripe.
-    Message { to: u32, to_peer: Peer, message: M::Message, has_content: bool },
-    Store { mark: Mark, write: M::Write, size: WriteSize },
-    Loaded { load: Load, record: Option<M::Record> },
+    Message {
+        to: u32,
+        to_peer: Peer,
+        message: M::Message,
+        has_content: bool,
+    },
+    Store {
+        mark: Mark,
+        write: M::Write,
+        size: WriteSize,
+    },
+    Loaded {
+        load: Load,
+        record: Option<M::Record>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +92,8 @@ impl<M: Machines> Host<M> {
     pub(super) fn new(scenario: &Scenario, seed: u64) -> Host<M> {
         let streams = Streams::new(seed);
         let places = M::servers(scenario);
-        let (units, clients) = (scenario.stripes.data + scenario.stripes.parity, scenario.clients.count);
+        let (units, clients) =
+            (scenario.stripes.data + scenario.stripes.parity, scenario.clients.count);
         let mut host = Host {
             places,
             machines: Vec::new(),

@@ -20,7 +20,12 @@ pub(super) trait Machines {
     /// A machine of a stripe that has just been created, and its disk.
     fn created(scenario: &Scenario, peer: Peer) -> (Self::Node, Self::Disk);
 
-    fn handle(node: &mut Self::Node, now: Time, input: InputOf<Self>, effects: &mut Vec<EffectOf<Self>>);
+    fn handle(
+        node: &mut Self::Node,
+        now: Time,
+        input: InputOf<Self>,
+        effects: &mut Vec<EffectOf<Self>>,
+    );
     fn write(disk: &mut Self::Disk, write: Self::Write);
     fn read(disk: &Self::Disk, load: &Load) -> Option<Self::Record>;
 

@@ -183,12 +183,7 @@ impl Default for Scenario {
                 message: us(80),
                 bottleneck: Bottleneck::Receiver,
             },
-            disk: Disk {
-                write: us(4_284),
-                spread: us(1_726),
-                read: us(4_284),
-                access: Span::ZERO,
-            },
+            disk: Disk { write: us(4_284), spread: us(1_726), read: us(4_284), access: Span::ZERO },
             cache: Cache {
                 data_hits: Share::ONE,
                 parity_hits: Share::ONE,
@@ -239,7 +234,8 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
         true => Ok(()),
         false => Err(ScenarioError { key, problem }),
     };
-    let positive = |key, span: Span| demand(key, span > Span::ZERO, "must be more than zero".into());
+    let positive =
+        |key, span: Span| demand(key, span > Span::ZERO, "must be more than zero".into());
     scenario.code()?;
     demand("stripes.count", stripes.count > 0, "must be at least 1".into())?;
     demand("clients.count", clients.count > 0, "must be at least 1".into())?;

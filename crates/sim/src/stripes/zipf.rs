@@ -45,7 +45,10 @@ mod tests {
         for rank in [1u32, 2, 10] {
             let expected = f64::from(draws) / f64::from(rank) / harmonic;
             let found = f64::from(counts[rank as usize - 1]);
-            assert!((found - expected).abs() < 5.0 * expected.sqrt(), "{rank}: {found}, {expected}");
+            assert!(
+                (found - expected).abs() < 5.0 * expected.sqrt(),
+                "{rank}: {found}, {expected}"
+            );
         }
     }
 

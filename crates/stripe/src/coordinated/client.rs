@@ -168,7 +168,10 @@ impl<C: Content> Client<C> {
                 gather.image(parity, echo, image, effects);
                 self.rebuilt(effects);
             }
-            (Message::Copy { want: Want::Exactly(_), slot, .. }, Task::Read { gather: Some(gather) }) => {
+            (
+                Message::Copy { want: Want::Exactly(_), slot, .. },
+                Task::Read { gather: Some(gather) },
+            ) => {
                 let Peer::Data(unit) = from else { return };
                 gather.slot(unit, slot);
                 self.rebuilt(effects);

@@ -27,14 +27,7 @@ impl<C: Content> Gather<C> {
     /// Wants `unit`, as it is `at` this stamp if one is named. `echo` tells answers to this one from
     /// answers to others.
     pub(super) fn new(code: Code, unit: u8, at: Option<Stamp>, echo: u64) -> Gather<C> {
-        Gather {
-            code,
-            unit,
-            at,
-            echo,
-            images: code.per_parity(None),
-            slots: code.per_unit(None),
-        }
+        Gather { code, unit, at, echo, images: code.per_parity(None), slots: code.per_unit(None) }
     }
 
     /// Asks all parity servers, for the first time or again: what did not fit may have changed.

@@ -63,9 +63,18 @@ enum Task<C> {
 enum Step<C> {
     Acquiring,
     /// The data unit and the parity units, as they come.
-    Reading { token: u64, data: Option<(Lineage, C)>, parity: Vec<Option<(Vector, C)>> },
+    Reading {
+        token: u64,
+        data: Option<(Lineage, C)>,
+        parity: Vec<Option<(Vector, C)>>,
+    },
     /// What is written, whether it is durable, and whether a server has lost its content.
-    Writing { token: u64, version: u64, writes: Vec<Written<C>>, damaged: bool },
+    Writing {
+        token: u64,
+        version: u64,
+        writes: Vec<Written<C>>,
+        damaged: bool,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -98,9 +107,9 @@ impl<C: Content> Client<C> {
     /// The holding of the lock that it makes use of.
     pub fn token(&self) -> Option<u64> {
         match &self.running.as_ref()?.task {
-            Task::Write { step: Step::Reading { token, .. } | Step::Writing { token, .. }, .. } => {
-                Some(*token)
-            }
+            Task::Write {
+                step: Step::Reading { token, .. } | Step::Writing { token, .. }, ..
+            } => Some(*token),
             _ => None,
         }
     }
@@ -239,9 +248,9 @@ impl<C: Content> Client<C> {
         // What was to be released is over if there is a later holding.
         self.releasing = None;
         match &mut self.running {
-            Some(Running { request: ours, task: Task::Write { attempt: this, step, .. }, .. })
-                if *ours == request && *this == attempt =>
-            {
+            Some(Running {
+                request: ours, task: Task::Write { attempt: this, step, .. }, ..
+            }) if *ours == request && *this == attempt => {
                 let parity = self.config.code.per_parity(None);
                 *step = Step::Reading { token, data: None, parity };
             }
@@ -257,8 +266,9 @@ impl<C: Content> Client<C> {
 
     /// The lock was granted, and the lease ended before that was heard.
     fn over(&mut self, request: RequestId, attempt: u32, effects: &mut Vec<Effect<C>>) {
-        if let Some(Running { request: ours, task: Task::Write { attempt: this, step, .. }, .. }) =
-            &self.running
+        if let Some(Running {
+            request: ours, task: Task::Write { attempt: this, step, .. }, ..
+        }) = &self.running
             && *ours == request
             && *this == attempt
             && *step == Step::Acquiring
@@ -396,7 +406,9 @@ impl<C: Content> Client<C> {
 
     /// A server has lost its content.
     fn damaged(&mut self, from: Peer, echo: u64, effects: &mut Vec<Effect<C>>) {
-        let Some(Running { task: Task::Write { step, .. }, .. }) = &mut self.running else { return };
+        let Some(Running { task: Task::Write { step, .. }, .. }) = &mut self.running else {
+            return;
+        };
         match step {
             Step::Reading { token, .. } if echo == *token => self.suspect(effects),
             Step::Writing { token, damaged, .. } if echo == *token => {

@@ -86,11 +86,7 @@ impl<C: Content> LockServer<C> {
     }
 
     /// The lock after a restart: who had it is forgotten, so the stripe is checked first.
-    pub fn restarted(
-        now: Time,
-        config: LockConfig,
-        effects: &mut Vec<Effect<C>>,
-    ) -> LockServer<C> {
+    pub fn restarted(now: Time, config: LockConfig, effects: &mut Vec<Effect<C>>) -> LockServer<C> {
         let mut server = LockServer::created(config);
         server.recover(now, effects);
         server
@@ -164,9 +160,7 @@ impl<C: Content> LockServer<C> {
             let Want { request, attempt } = want;
             let message = Message::Over { request, attempt };
             send(effects, Peer::Client(request.client), message);
-        } else if !self.waiting.contains(&want)
-            && self.waiting.len() < MAX_WAITING
-        {
+        } else if !self.waiting.contains(&want) && self.waiting.len() < MAX_WAITING {
             self.waiting.push_back(want);
             self.next(now, effects);
         }
@@ -245,7 +239,9 @@ impl<C: Content> LockServer<C> {
                 }
                 return;
             }
-            Message::Sealed { incarnation, header: None, .. } => *known = (*known).max(*incarnation),
+            Message::Sealed { incarnation, header: None, .. } => {
+                *known = (*known).max(*incarnation)
+            }
             _ => {}
         }
         let Phase::Recovering(recovery) = &mut self.phase else { return };

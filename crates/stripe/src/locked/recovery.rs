@@ -181,7 +181,8 @@ fn plan(code: Code, headers: &[Option<Vector>]) -> Option<(Plan, Vec<u8>)> {
             None => false,
             Some(header) => *place < code.data() || same_stamps(header, &vector),
         };
-        let (sound, rebuilt): (Vec<u8>, Vec<u8>) = (0..code.data() + code.parity()).partition(sound);
+        let (sound, rebuilt): (Vec<u8>, Vec<u8>) =
+            (0..code.data() + code.parity()).partition(sound);
         let enough = sound.len() >= usize::from(code.data());
         let pieces = sound.into_iter().take(usize::from(code.data())).collect();
         enough.then_some((Plan { vector, rebuilt }, pieces))

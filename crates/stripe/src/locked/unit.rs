@@ -75,12 +75,7 @@ impl UnitServer {
     }
 
     /// Takes `input` at `now` and appends what is to be done to `effects`.
-    pub fn handle<C: Content>(
-        &mut self,
-        now: Time,
-        input: Input<C>,
-        effects: &mut Vec<Effect<C>>,
-    ) {
+    pub fn handle<C: Content>(&mut self, now: Time, input: Input<C>, effects: &mut Vec<Effect<C>>) {
         match input {
             Input::Message { from, message: Message::Read { echo, have } } => {
                 self.read(from, echo, have, effects);
@@ -113,13 +108,7 @@ impl UnitServer {
         }
     }
 
-    fn read<C>(
-        &self,
-        from: Peer,
-        echo: u64,
-        have: Option<Stamp>,
-        effects: &mut Vec<Effect<C>>,
-    ) {
+    fn read<C>(&self, from: Peer, echo: u64, have: Option<Stamp>, effects: &mut Vec<Effect<C>>) {
         match &self.held {
             None => send(effects, from, Message::Blank { echo }),
             Some(Held { header, .. }) if header.len() == 1 && have == Some(header[0].stamp) => {

@@ -283,7 +283,8 @@ impl<M: Mode> Cluster<M> {
     /// Whether no server has anything to finish.
     pub(super) fn is_quiet(&self) -> bool {
         self.hosts.iter().all(|host| {
-            matches!(host.peer, Peer::Client(_)) || M::is_quiet(&host.node) && host.storing.is_empty()
+            matches!(host.peer, Peer::Client(_))
+                || M::is_quiet(&host.node) && host.storing.is_empty()
         })
     }
 

@@ -173,9 +173,9 @@ impl Mode for Coordinated {
                 cluster.history.lineage_problem(unit, newest)
             })
         };
-        self.servers().into_iter().find_map(|peer| {
-            problem(peer).map(|problem| format!("{peer:?}: {problem}"))
-        })
+        self.servers()
+            .into_iter()
+            .find_map(|peer| problem(peer).map(|problem| format!("{peer:?}: {problem}")))
     }
 
     fn quiet_problem(&self, cluster: &Cluster<Self>) -> Option<String> {

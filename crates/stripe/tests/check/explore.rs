@@ -222,9 +222,11 @@ impl<M: Mode> State<M> {
 
     /// The timers that are set and would change anything.
     fn timers(&self) -> impl Iterator<Item = Action<M::Message>> {
-        let timers = self.cluster.hosts.iter().flat_map(|host| {
-            host.timers.iter().map(|timer| Action::Wake(host.peer, *timer))
-        });
+        let timers = self
+            .cluster
+            .hosts
+            .iter()
+            .flat_map(|host| host.timers.iter().map(|timer| Action::Wake(host.peer, *timer)));
         timers.filter(|action| self.changes(action))
     }
 
@@ -254,7 +256,12 @@ impl<M: Mode> State<M> {
 impl<M: Mode> Explored<M> {
     /// Visits all states, and returns how many there are and what was found to be wrong.
     pub(super) fn visit(self) -> Visit {
-        let checker = self.checker().finish_when(HasDiscoveries::AnyFailures).target_state_count(MOST_STATES).spawn_bfs().join();
+        let checker = self
+            .checker()
+            .finish_when(HasDiscoveries::AnyFailures)
+            .target_state_count(MOST_STATES)
+            .spawn_bfs()
+            .join();
         let violation = checker.discoveries().into_iter().find_map(|(name, path)| {
             let last = path.last_state().cluster.problem();
             let actions = path.into_actions();

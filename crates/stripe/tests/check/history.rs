@@ -72,7 +72,8 @@ pub(super) struct ClientHistory {
 
 impl History {
     pub(super) fn new(scripts: &[Script]) -> History {
-        let clients = scripts.iter().map(|script| ClientHistory { script: script.clone(), floor: 0 });
+        let clients =
+            scripts.iter().map(|script| ClientHistory { script: script.clone(), floor: 0 });
         History { clients: clients.collect(), ..History::default() }
     }
 
@@ -133,11 +134,12 @@ impl History {
         let missing = self.acknowledged.iter().find(|(of, version, request)| {
             let known = lineage.version_of(*request);
             *of == unit
-                && (*version > lineage.stamp.version || known.is_some_and(|known| known != *version))
+                && (*version > lineage.stamp.version
+                    || known.is_some_and(|known| known != *version))
         });
-        let twice = lineage.makers().find(|request| {
-            lineage.makers().filter(|other| other == request).count() > 1
-        });
+        let twice = lineage
+            .makers()
+            .find(|request| lineage.makers().filter(|other| other == request).count() > 1);
         match (missing, twice) {
             (Some(write), _) => Some(format!("{write:?} is not in {lineage:?}")),
             (_, Some(request)) => Some(format!("{request:?} is twice in {lineage:?}")),

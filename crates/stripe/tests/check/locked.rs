@@ -80,8 +80,7 @@ impl Mode for Locked {
             Peer::Client(id) => {
                 let Locked { code, retry, mistake, .. } = *self;
                 let unit_len = ZERO.len();
-                let config =
-                    ClientConfig { id, code, unit_len, retry, max_retries: None, mistake };
+                let config = ClientConfig { id, code, unit_len, retry, max_retries: None, mistake };
                 (Node::Client(Client::new(config)), Disk::empty())
             }
             Peer::Lock => (Node::Lock(LockServer::created(self.lock(0))), Disk::empty()),
@@ -148,10 +147,9 @@ impl Mode for Locked {
             (Node::Client(client), Unit { echo, .. }) if *echo > u64::from(u32::MAX) => {
                 client.reading() != Some(*echo)
             }
-            (
-                Node::Client(client),
-                Blank { echo: token } | Stored { token } | Fenced { token },
-            ) => client.token() != Some(*token),
+            (Node::Client(client), Blank { echo: token } | Stored { token } | Fenced { token }) => {
+                client.token() != Some(*token)
+            }
             // It still gives back what it is granted.
             (Node::Client(_), Granted { .. } | Released { .. }) => false,
             (Node::Client(_), _) => over,
@@ -175,13 +173,14 @@ impl Mode for Locked {
             if unit.content != expected {
                 return Some(format!("{unit:?} is not made of {contents:?}"));
             }
-            (first..).zip(&unit.header).find_map(|(unit, lineage)| {
-                cluster.history.lineage_problem(unit, lineage)
-            })
+            (first..)
+                .zip(&unit.header)
+                .find_map(|(unit, lineage)| cluster.history.lineage_problem(unit, lineage))
         };
-        let wrong = self.servers().into_iter().find_map(|peer| {
-            unit_problem(peer).map(|problem| format!("{peer:?}: {problem}"))
-        });
+        let wrong = self
+            .servers()
+            .into_iter()
+            .find_map(|peer| unit_problem(peer).map(|problem| format!("{peer:?}: {problem}")));
         wrong.or_else(|| self.lock_problem(cluster))
     }
 

@@ -98,9 +98,15 @@ fn a_skipped_recovery_is_found() {
     finds(Mistake::SkipRecovery, stripe(TWO_UNITS, DEATH));
 }
 
-macro_rules! probe { ($name:ident, $s:expr, $f:expr) => {
-#[test] #[ignore]
-fn $name() { stripe($s, $f).visit().assert_right(stringify!($name)); } } }
+macro_rules! probe {
+    ($name:ident, $s:expr, $f:expr) => {
+        #[test]
+        #[ignore]
+        fn $name() {
+            stripe($s, $f).visit().assert_right(stringify!($name));
+        }
+    };
+}
 use super::history::Step::Read;
 probe!(l_restart_hurry, TWO_UNITS, Faults { restarts: 1, hurries: 1, ..NONE });
 probe!(l_read_restart, &[&[Write(0)], &[Write(0), Read(0)]], Faults { restarts: 1, ..NONE });

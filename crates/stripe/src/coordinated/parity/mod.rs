@@ -128,21 +128,24 @@ impl<C: Content> ParityServer<C> {
     /// Takes `input` at `now` and appends what is to be done to `effects`.
     pub fn handle(&mut self, now: Time, input: Input<C>, effects: &mut Vec<Effect<C>>) {
         match input {
-            Input::Message { from: Peer::Data(unit), message } if unit < self.config.code.data() => {
+            Input::Message { from: Peer::Data(unit), message }
+                if unit < self.config.code.data() =>
+            {
                 self.data_message(now, unit, message, effects);
             }
             Input::Message { from, message: Message::FetchImage { unit, echo } } => {
                 self.fetch_image(from, unit, echo, effects);
             }
             Input::Stored(mark) => self.stored(mark, effects),
-            Input::Loaded { load, record: Some(Record::Image(image)) } => match (load, &mut self.phase)
-            {
-                (Load::Merge, Phase::Ready(ready)) => ready.loaded(self.born, image, effects),
-                (Load::Whole { to, echo }, _) => {
-                    send(effects, to, Message::Image { echo, image });
+            Input::Loaded { load, record: Some(Record::Image(image)) } => {
+                match (load, &mut self.phase) {
+                    (Load::Merge, Phase::Ready(ready)) => ready.loaded(self.born, image, effects),
+                    (Load::Whole { to, echo }, _) => {
+                        send(effects, to, Message::Image { echo, image });
+                    }
+                    _ => {}
                 }
-                _ => {}
-            },
+            }
             Input::Wake(Timer::Retry) => {
                 self.waking.0 = false;
                 self.retry(now, effects);
