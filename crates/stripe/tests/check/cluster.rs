@@ -30,6 +30,7 @@ pub(super) trait Mode: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// A server after a crash, with what is left on its disk.
     fn restarted(
         &self,
+        now: Time,
         peer: Peer,
         incarnation: u32,
         disk: &Self::Disk,
@@ -37,7 +38,7 @@ pub(super) trait Mode: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     ) -> Self::Node;
 
     fn empty_disk(&self) -> Self::Disk;
-    fn handle(node: &mut Self::Node, input: InputOf<Self>, effects: &mut Vec<EffectOf<Self>>);
+    fn handle(node: &mut Self::Node, now: Time, input: InputOf<Self>, effects: &mut Vec<EffectOf<Self>>);
     fn write(disk: &mut Self::Disk, write: Self::Write);
     fn read(disk: &Self::Disk, load: &Load) -> Option<Self::Record>;
 
@@ -167,7 +168,7 @@ impl<M: Mode> Cluster<M> {
             return;
         }
         let mut effects = Vec::new();
-        M::handle(&mut host.node, input, &mut effects);
+        M::handle(&mut host.node, now, input, &mut effects);
         self.carry_out(peer, now, effects, pending);
     }
 
@@ -212,7 +213,7 @@ impl<M: Mode> Cluster<M> {
         let host = self.host(peer);
         let (mut node, mut effects) = (host.node.clone(), Vec::new());
         if host.alive {
-            M::handle(&mut node, input, &mut effects);
+            M::handle(&mut node, Time::ZERO, input, &mut effects);
         }
         (node != host.node, effects)
     }
@@ -276,7 +277,7 @@ impl<M: Mode> Cluster<M> {
         host.timers.clear();
         host.incarnation += 1;
         let mut effects = Vec::new();
-        host.node = mode.restarted(peer, host.incarnation, &host.disk, &mut effects);
+        host.node = mode.restarted(now, peer, host.incarnation, &host.disk, &mut effects);
         self.carry_out(peer, now, effects, pending);
     }
 

@@ -97,6 +97,7 @@ impl Mode for Coordinated {
 
     fn restarted(
         &self,
+        now: Time,
         peer: Peer,
         incarnation: u32,
         disk: &Disk<Unit>,
@@ -105,11 +106,11 @@ impl Mode for Coordinated {
         match peer {
             Peer::Data(unit) => {
                 let config = self.data(unit, incarnation);
-                Node::Data(DataServer::restarted(Time::ZERO, config, disk, effects))
+                Node::Data(DataServer::restarted(now, config, disk, effects))
             }
             Peer::Parity(parity) => {
                 let config = self.parity(parity, incarnation);
-                Node::Parity(ParityServer::restarted(Time::ZERO, config, disk, effects))
+                Node::Parity(ParityServer::restarted(now, config, disk, effects))
             }
             Peer::Client(_) | Peer::Lock => unreachable!("only servers restart"),
         }
@@ -119,11 +120,11 @@ impl Mode for Coordinated {
         Disk::empty()
     }
 
-    fn handle(node: &mut Node, input: Input<Unit>, effects: &mut Vec<Effect<Unit>>) {
+    fn handle(node: &mut Node, now: Time, input: Input<Unit>, effects: &mut Vec<Effect<Unit>>) {
         match node {
-            Node::Client(client) => client.handle(Time::ZERO, input, effects),
-            Node::Data(server) => server.handle(Time::ZERO, input, effects),
-            Node::Parity(server) => server.handle(Time::ZERO, input, effects),
+            Node::Client(client) => client.handle(now, input, effects),
+            Node::Data(server) => server.handle(now, input, effects),
+            Node::Parity(server) => server.handle(now, input, effects),
         }
     }
 

@@ -95,6 +95,7 @@ impl Mode for Locked {
 
     fn restarted(
         &self,
+        now: Time,
         peer: Peer,
         incarnation: u32,
         disk: &Disk<Unit>,
@@ -102,11 +103,11 @@ impl Mode for Locked {
     ) -> Node {
         match peer {
             Peer::Lock => {
-                Node::Lock(LockServer::restarted(Time::ZERO, self.lock(incarnation), effects))
+                Node::Lock(LockServer::restarted(now, self.lock(incarnation), effects))
             }
             Peer::Data(_) | Peer::Parity(_) => {
                 let config = self.unit(peer, incarnation);
-                Node::Unit(UnitServer::started(Time::ZERO, config, disk, effects))
+                Node::Unit(UnitServer::started(now, config, disk, effects))
             }
             Peer::Client(_) => unreachable!("only servers restart"),
         }
@@ -116,11 +117,11 @@ impl Mode for Locked {
         Disk::empty()
     }
 
-    fn handle(node: &mut Node, input: Input<Unit>, effects: &mut Vec<Effect<Unit>>) {
+    fn handle(node: &mut Node, now: Time, input: Input<Unit>, effects: &mut Vec<Effect<Unit>>) {
         match node {
-            Node::Client(client) => client.handle(Time::ZERO, input, effects),
-            Node::Lock(server) => server.handle(Time::ZERO, input, effects),
-            Node::Unit(server) => server.handle(Time::ZERO, input, effects),
+            Node::Client(client) => client.handle(now, input, effects),
+            Node::Lock(server) => server.handle(now, input, effects),
+            Node::Unit(server) => server.handle(now, input, effects),
         }
     }
 
