@@ -88,8 +88,7 @@ impl Lineage {
     }
 
     /// The requests that made the last versions, the newest last.
-    #[cfg(test)]
-    pub(crate) fn makers(&self) -> impl DoubleEndedIterator<Item = RequestId> {
+    pub fn makers(&self) -> impl DoubleEndedIterator<Item = RequestId> {
         self.recent.iter().copied()
     }
 

@@ -25,6 +25,8 @@ pub enum Write<C> {
         born: Birth,
         /// The content.
         image: Image<C>,
+        /// The data units whose version in it is not known to be committed.
+        unsettled: Vec<u8>,
     },
     /// Parity server: listen to no earlier data server of this unit.
     Fence {
@@ -70,6 +72,8 @@ pub struct Disk<C> {
     pub slots: Vec<Slot<C>>,
     /// Parity server: the content, and its life.
     pub image: Option<(Birth, Image<C>)>,
+    /// Parity server: the data units whose version in the content is not known to be committed.
+    pub unsettled: Vec<u8>,
     /// Parity server: updates that the content does not include.
     pub log: Vec<LogEntry<C>>,
     /// Parity server: for some data units, the incarnation of the data server that took over last.
@@ -79,7 +83,13 @@ pub struct Disk<C> {
 impl<C: Content> Disk<C> {
     /// An empty disk, of a server that takes the place of a lost one.
     pub const fn empty() -> Disk<C> {
-        Disk { slots: Vec::new(), image: None, log: Vec::new(), fences: Vec::new() }
+        Disk {
+            slots: Vec::new(),
+            image: None,
+            unsettled: Vec::new(),
+            log: Vec::new(),
+            fences: Vec::new(),
+        }
     }
 
     /// The disk of a data server of a stripe that has just been created, with `zero` for the content.
@@ -111,12 +121,13 @@ impl<C: Content> Disk<C> {
             Write::Discard { unit, to } => {
                 self.log.retain(|e| e.unit != unit || e.to.stamp != to);
             }
-            Write::Image { born, image } => {
+            Write::Image { born, image, unsettled } => {
                 self.log.retain(|e| {
                     let included = &image.vector[usize::from(e.unit)].stamp;
                     e.to.stamp.version > included.version
                 });
                 self.image = Some((born, image));
+                self.unsettled = unsettled;
             }
             Write::Fence { unit, session } => {
                 self.fences.retain(|(other, _)| *other != unit);
@@ -124,6 +135,7 @@ impl<C: Content> Disk<C> {
             }
             Write::Wipe => {
                 self.image = None;
+                self.unsettled.clear();
                 self.log.clear();
             }
         }

@@ -135,8 +135,10 @@ pub enum Message<C> {
         /// The content after the update.
         to: Stamp,
     },
-    /// Data server to parity server: that update never was, and never will be committed.
+    /// Data server to parity server: that update was not committed, and will not be by me.
     Abort {
+        /// The incarnation of the data server: a later one may see to it that it is committed after all.
+        session: u32,
         /// The content after the update.
         to: Stamp,
     },
@@ -185,6 +187,8 @@ pub enum Message<C> {
         want: Want,
         /// The incarnation of the data server.
         session: u32,
+        /// Whether it is known to be committed. If not it will be, unless the data server is lost.
+        settled: bool,
         /// The content.
         slot: Slot<C>,
     },

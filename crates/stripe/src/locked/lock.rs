@@ -232,16 +232,16 @@ impl<C: Content> LockServer<C> {
             Message::Damaged { incarnation } if incarnation > known => {
                 *known = *incarnation;
                 match &self.phase {
-                    Phase::Recovering(recovery) if !recovery.believes_in(place) => {}
+                    Phase::Recovering(recovery) if !recovery.counts_on(place) => {}
                     Phase::Recovering(_) | Phase::Free => self.recover(now, effects),
                     Phase::Held { .. } => self.suspect = true,
                     Phase::Lost => {}
                 }
                 return;
             }
-            Message::Sealed { incarnation, header: None, .. } => {
-                *known = (*known).max(*incarnation)
-            }
+            // What it was before it lost its content counts no more.
+            Message::Sealed { incarnation, .. } if *incarnation < *known => return,
+            Message::Sealed { incarnation, header: None, .. } => *known = *incarnation,
             _ => {}
         }
         let Phase::Recovering(recovery) = &mut self.phase else { return };

@@ -81,14 +81,12 @@ impl<C: Content> Recovery<C> {
         }
     }
 
-    /// Whether it counts on a content that the server at `place` has.
-    pub(super) fn believes_in(&self, place: u8) -> bool {
+    /// Whether it counts on what the server at `place` said: on its content, or on its promise to take
+    /// no older write. A server that loses its disk loses both.
+    pub(super) fn counts_on(&self, place: u8) -> bool {
         match &self.step {
-            Step::Sealing(answers) => matches!(answers[usize::from(place)], Some(Some(_))),
-            Step::Reading(plan, _) => !plan.rebuilt.contains(&place),
-            Step::Writing(writes) => {
-                writes.iter().all(|(other, _, _, durable)| *other != place || *durable)
-            }
+            Step::Sealing(answers) => answers[usize::from(place)].is_some(),
+            Step::Reading(..) | Step::Writing(_) => true,
         }
     }
 

@@ -11,10 +11,10 @@ use core::hash::Hash;
 use slotcast_units::Time;
 
 use super::history::{History, Script, Unit};
-use crate::{ClientId, Effect, Input, Load, Mark, Peer, Timer};
+use slotcast_stripe::{ClientId, Effect, Input, Load, Mark, Peer, Timer};
 
 /// The machines of one mode.
-pub(super) trait Mode: Clone + Debug + Eq + Hash + Send + Sync + 'static {
+pub(crate) trait Mode: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     type Message: Clone + Debug + Ord + Hash + Send + Sync;
     type Write: Clone + Debug + Eq + Hash + Send + Sync;
     type Record: Clone + Debug + Send + Sync;
@@ -38,16 +38,17 @@ pub(super) trait Mode: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     ) -> Self::Node;
 
     fn empty_disk(&self) -> Self::Disk;
-    fn handle(node: &mut Self::Node, now: Time, input: InputOf<Self>, effects: &mut Vec<EffectOf<Self>>);
+    fn handle(
+        node: &mut Self::Node,
+        now: Time,
+        input: InputOf<Self>,
+        effects: &mut Vec<EffectOf<Self>>,
+    );
     fn write(disk: &mut Self::Disk, write: Self::Write);
     fn read(disk: &Self::Disk, load: &Load) -> Option<Self::Record>;
 
     /// Whether a node has nothing to finish.
     fn is_quiet(node: &Self::Node) -> bool;
-
-    /// Whether a node takes no notice of this message, now or later. `over` says that it is a client
-    /// that is through with its script.
-    fn is_late(node: &Self::Node, over: bool, message: &Self::Message) -> bool;
 
     /// What is wrong with the stripe, whatever it is doing.
     fn problem(&self, cluster: &Cluster<Self>) -> Option<String>;
@@ -99,7 +100,7 @@ pub(super) struct Host<M: Mode> {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Cluster<M: Mode> {
+pub(crate) struct Cluster<M: Mode> {
     pub(super) mode: M,
     pub(super) hosts: Vec<Arc<Host<M>>>,
     pub(super) history: Arc<History>,
@@ -205,35 +206,6 @@ impl<M: Mode> Cluster<M> {
                 }
                 Effect::Lost => self.history_mut().fail("the stripe was given up".into()),
             }
-        }
-    }
-
-    /// What a machine would do with `input`: whether it would change, and its effects.
-    pub(super) fn tried(&self, peer: Peer, input: InputOf<M>) -> (bool, Vec<EffectOf<M>>) {
-        let host = self.host(peer);
-        let (mut node, mut effects) = (host.node.clone(), Vec::new());
-        if host.alive {
-            M::handle(&mut node, Time::ZERO, input, &mut effects);
-        }
-        (node != host.node, effects)
-    }
-
-    /// Whether it makes no difference, now and later, when this message arrives.
-    pub(super) fn ignores(&self, envelope: &Envelope<M::Message>) -> bool {
-        let over = match envelope.to {
-            Peer::Client(ClientId(id)) => self.history.clients[id as usize].script.is_empty(),
-            _ => false,
-        };
-        let host = self.host(envelope.to);
-        !host.alive || M::is_late(&host.node, over, &envelope.message)
-    }
-
-    /// Lets the timer of `peer` fire if that changes nothing but that it can be set again.
-    pub(super) fn retire_timer(&mut self, peer: Peer) {
-        if self.host(peer).timers.contains(&Timer::Retry)
-            && self.tried(peer, Input::Wake(Timer::Retry)).1.is_empty()
-        {
-            self.input(peer, Time::ZERO, Input::Wake(Timer::Retry), &mut Vec::new());
         }
     }
 

@@ -10,24 +10,27 @@ use slotcast_units::{Span, Time};
 use super::cluster::{Cluster, Mode};
 use super::history::{Unit, ZERO, content_of};
 use super::storm::{Storms, Weather};
-use crate::coordinated::{
+#[cfg(test)]
+use crate::mistake::Mistake;
+use slotcast_stripe::Lineage;
+use slotcast_stripe::coordinated::{
     Client, ClientConfig, DataConfig, DataServer, Disk, Effect, Input, Message, ParityConfig,
     ParityServer, Record, Write,
 };
-use crate::lineage::Lineage;
-use crate::mistake::Mistake;
-use crate::{Code, Load, Peer};
+use slotcast_stripe::{Code, Load, Peer};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Coordinated {
+pub(crate) struct Coordinated {
     pub(super) code: Code,
     pub(super) retry: Span,
     pub(super) rebuild_after: Option<u32>,
+    /// What the machines do wrong, on purpose.
+    #[cfg(test)]
     pub(super) mistake: Mistake,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Node {
+pub(crate) enum Node {
     Client(Client<Unit>),
     Data(DataServer<Unit>),
     Parity(ParityServer<Unit>),
@@ -42,6 +45,7 @@ impl Coordinated {
             incarnation,
             retry: self.retry,
             prefetch: false,
+            #[cfg(test)]
             mistake: self.mistake,
         }
     }
@@ -54,6 +58,7 @@ impl Coordinated {
             incarnation,
             retry: self.retry,
             hold: self.retry * 8,
+            #[cfg(test)]
             mistake: self.mistake,
         }
     }
@@ -144,10 +149,6 @@ impl Mode for Coordinated {
         }
     }
 
-    fn is_late(_node: &Node, over: bool, _message: &Message<Unit>) -> bool {
-        over
-    }
-
     fn problem(&self, cluster: &Cluster<Self>) -> Option<String> {
         let problem = |peer: Peer| {
             let disk = &cluster.host(peer).disk;
@@ -196,12 +197,21 @@ impl Mode for Coordinated {
 }
 
 impl Storms for Coordinated {
+    const NAME: &'static str = "coordinated";
+
     fn drawn(random: &mut Stream) -> (Coordinated, Weather) {
         let weather = Weather::drawn(random);
         let rebuild_after = random.chance(0.5).then_some(1);
         let retry = Span::from_us(500 + random.below(10_000));
         let code = drawn_code(random);
-        (Coordinated { code, retry, rebuild_after, mistake: Mistake::None }, weather)
+        let mode = Coordinated {
+            code,
+            retry,
+            rebuild_after,
+            #[cfg(test)]
+            mistake: Mistake::None,
+        };
+        (mode, weather)
     }
 
     fn is_whole(cluster: &Cluster<Self>, peer: Peer) -> bool {

@@ -4,12 +4,19 @@ use alloc::vec::Vec;
 
 use slotcast_units::Span;
 
-use super::coordinated::Coordinated;
-use super::explore::{Explored, Faults};
+use super::coordinated::{Coordinated, Node};
+use super::explore::{Explorable, Explored, Faults};
 use super::history::Step::{self, Read, Write};
-use super::history::script;
-use crate::Code;
+use super::history::{Unit, script};
 use crate::mistake::Mistake;
+use slotcast_stripe::Code;
+use slotcast_stripe::coordinated::Message;
+
+impl Explorable for Coordinated {
+    fn is_late(_node: &Node, over: bool, _message: &Message<Unit>) -> bool {
+        over
+    }
+}
 
 /// Data units, parity units, and clients.
 fn stripe(data: u32, parity: u32, clients: &[&[Step]], faults: Faults) -> Explored<Coordinated> {
@@ -136,60 +143,3 @@ fn a_promise_of_a_lost_server_that_still_counts_is_found() {
 fn an_update_dropped_by_an_old_message_is_found() {
     finds(Mistake::SettleAll, stripe(2, 1, &[&[Write(0), Write(0)]], LOSS));
 }
-
-macro_rules! probe {
-    ($name:ident, $d:expr, $p:expr, $s:expr, $f:expr, $r:expr) => {
-        #[test]
-        #[ignore]
-        fn $name() {
-            let mut e = stripe($d, $p, $s, $f);
-            e.mode.rebuild_after = $r;
-            e.visit().assert_right(stringify!($name));
-        }
-    };
-}
-probe!(
-    c_restart_hurry,
-    2,
-    1,
-    &[&[Write(0)], &[Write(1)]],
-    Faults { restarts: 1, hurries: 1, ..NONE },
-    None
-);
-probe!(
-    c_loss_hurry,
-    2,
-    1,
-    &[&[Write(0)], &[Write(1)]],
-    Faults { losses: 1, hurries: 1, ..NONE },
-    None
-);
-probe!(
-    c_restart_hurry1,
-    2,
-    1,
-    &[&[Write(0)], &[Write(0)]],
-    Faults { restarts: 1, hurries: 1, ..NONE },
-    None
-);
-probe!(
-    c_loss_hurry1,
-    2,
-    1,
-    &[&[Write(0)], &[Write(0)]],
-    Faults { losses: 1, hurries: 1, ..NONE },
-    None
-);
-probe!(c_twice, 2, 1, &[&[Write(0), Write(0)]], Faults { losses: 1, hurries: 1, ..NONE }, None);
-probe!(c_read1, 2, 1, &[&[Write(0)], &[Read(0)]], Faults { hurries: 1, ..NONE }, Some(0));
-probe!(c_read2, 2, 1, &[&[Write(0)], &[Read(0), Read(0)]], Faults { hurries: 1, ..NONE }, Some(0));
-probe!(c_read3, 2, 1, &[&[Write(0)], &[Read(0)]], Faults { hurries: 2, ..NONE }, Some(0));
-probe!(
-    c_read_loss,
-    2,
-    1,
-    &[&[Write(0)], &[Read(0)]],
-    Faults { losses: 1, hurries: 1, ..NONE },
-    Some(0)
-);
-probe!(c_22, 2, 2, &[&[Write(0)]], Faults { losses: 1, ..NONE }, None);

@@ -13,10 +13,17 @@ use core::hash::{Hash, Hasher};
 use slotcast_units::Time;
 use stateright::{Checker, HasDiscoveries, Model, Property};
 
-use super::cluster::{Cluster, Envelope, Mode, Pending};
+use super::cluster::{Cluster, EffectOf, Envelope, InputOf, Mode, Pending};
 use super::history::Script;
 use super::std::println;
-use crate::{ClientId, Effect, Input, Peer, Timer};
+use slotcast_stripe::{ClientId, Effect, Input, Peer, Timer};
+
+/// A mode whose states can be visited.
+pub(crate) trait Explorable: Mode {
+    /// Whether a node takes no notice of this message, now or later. `over` says that it is a client
+    /// that is through with its script.
+    fn is_late(node: &Self::Node, over: bool, message: &Self::Message) -> bool;
+}
 
 /// A small stripe, what its clients do, and what may fail.
 #[derive(Debug, Clone)]
@@ -82,7 +89,7 @@ pub(super) enum Action<T> {
     Die(Peer),
 }
 
-impl<M: Mode> State<M> {
+impl<M: Explorable> State<M> {
     /// Carries out what can only happen at once, or makes no difference when it happens.
     /// That it concerns `peer` is all that changed.
     fn settle(&mut self, peer: Peer, prompt_disks: bool, mut pending: Vec<Pending<M>>) {
@@ -108,7 +115,7 @@ impl<M: Mode> State<M> {
     }
 }
 
-impl<M: Mode> Model for Explored<M> {
+impl<M: Explorable> Model for Explored<M> {
     type State = State<M>;
     type Action = Action<M::Message>;
 
@@ -204,14 +211,14 @@ impl<M: Mode> Model for Explored<M> {
     }
 }
 
-impl<M: Mode> State<M> {
+impl<M: Explorable> State<M> {
     /// Whether all operations have ended and nothing is going on.
     fn is_finished(&self) -> bool {
         self.cluster.history.is_over() && self.cluster.is_quiet()
     }
 }
 
-impl<M: Mode> State<M> {
+impl<M: Explorable> State<M> {
     /// What messages and disks can change.
     fn moves(&self) -> impl Iterator<Item = Action<M::Message>> {
         let messages = self.network.iter().cloned().map(Action::Deliver);
@@ -253,7 +260,38 @@ impl<M: Mode> State<M> {
     }
 }
 
-impl<M: Mode> Explored<M> {
+impl<M: Explorable> Cluster<M> {
+    /// What a machine would do with `input`: whether it would change, and its effects.
+    fn tried(&self, peer: Peer, input: InputOf<M>) -> (bool, Vec<EffectOf<M>>) {
+        let host = self.host(peer);
+        let (mut node, mut effects) = (host.node.clone(), Vec::new());
+        if host.alive {
+            M::handle(&mut node, Time::ZERO, input, &mut effects);
+        }
+        (node != host.node, effects)
+    }
+
+    /// Whether it makes no difference, now and later, when this message arrives.
+    fn ignores(&self, envelope: &Envelope<M::Message>) -> bool {
+        let over = match envelope.to {
+            Peer::Client(ClientId(id)) => self.history.clients[id as usize].script.is_empty(),
+            _ => false,
+        };
+        let host = self.host(envelope.to);
+        !host.alive || M::is_late(&host.node, over, &envelope.message)
+    }
+
+    /// Lets the timer of `peer` fire if that changes nothing but that it can be set again.
+    fn retire_timer(&mut self, peer: Peer) {
+        if self.host(peer).timers.contains(&Timer::Retry)
+            && self.tried(peer, Input::Wake(Timer::Retry)).1.is_empty()
+        {
+            self.input(peer, Time::ZERO, Input::Wake(Timer::Retry), &mut Vec::new());
+        }
+    }
+}
+
+impl<M: Explorable> Explored<M> {
     /// Visits all states, and returns how many there are and what was found to be wrong.
     pub(super) fn visit(self) -> Visit {
         let checker = self

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::{ClientId, Lineage, Operation, Outcome, RequestId};
+use slotcast_stripe::{ClientId, Lineage, Operation, Outcome, RequestId};
 
 /// A unit in the checks.
 pub(super) type Unit = [u8; 2];

@@ -11,23 +11,26 @@ use super::cluster::{Cluster, Mode};
 use super::coordinated::drawn_code;
 use super::history::{Unit, ZERO, content_of};
 use super::storm::{Storms, Weather};
-use crate::locked::{
+#[cfg(test)]
+use crate::mistake::Mistake;
+use slotcast_stripe::locked::{
     Client, ClientConfig, Disk, Effect, Input, LockConfig, LockServer, Message, Record, UnitConfig,
     UnitServer, Write,
 };
-use crate::mistake::Mistake;
-use crate::{Code, Load, Peer};
+use slotcast_stripe::{Code, Load, Peer};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Locked {
+pub(crate) struct Locked {
     pub(super) code: Code,
     pub(super) retry: Span,
     pub(super) lease: Span,
+    /// What the machines do wrong, on purpose.
+    #[cfg(test)]
     pub(super) mistake: Mistake,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Node {
+pub(crate) enum Node {
     Client(Client<Unit>),
     Lock(LockServer<Unit>),
     Unit(UnitServer),
@@ -35,8 +38,15 @@ pub(super) enum Node {
 
 impl Locked {
     fn lock(&self, incarnation: u32) -> LockConfig {
-        let Locked { code, retry, lease, mistake } = *self;
-        LockConfig { code, incarnation, lease, retry, mistake }
+        let Locked { code, retry, lease, .. } = *self;
+        LockConfig {
+            code,
+            incarnation,
+            lease,
+            retry,
+            #[cfg(test)]
+            mistake: self.mistake,
+        }
     }
 
     fn place(&self, peer: Peer) -> u8 {
@@ -58,6 +68,7 @@ impl Locked {
             unit_len: ZERO.len(),
             incarnation,
             retry: self.retry,
+            #[cfg(test)]
             mistake: self.mistake,
         }
     }
@@ -78,9 +89,15 @@ impl Mode for Locked {
     fn created(&self, peer: Peer) -> (Node, Disk<Unit>) {
         match peer {
             Peer::Client(id) => {
-                let Locked { code, retry, mistake, .. } = *self;
-                let unit_len = ZERO.len();
-                let config = ClientConfig { id, code, unit_len, retry, max_retries: None, mistake };
+                let config = ClientConfig {
+                    id,
+                    code: self.code,
+                    unit_len: ZERO.len(),
+                    retry: self.retry,
+                    max_retries: None,
+                    #[cfg(test)]
+                    mistake: self.mistake,
+                };
                 (Node::Client(Client::new(config)), Disk::empty())
             }
             Peer::Lock => (Node::Lock(LockServer::created(self.lock(0))), Disk::empty()),
@@ -102,9 +119,7 @@ impl Mode for Locked {
         effects: &mut Vec<Effect<Unit>>,
     ) -> Node {
         match peer {
-            Peer::Lock => {
-                Node::Lock(LockServer::restarted(now, self.lock(incarnation), effects))
-            }
+            Peer::Lock => Node::Lock(LockServer::restarted(now, self.lock(incarnation), effects)),
             Peer::Data(_) | Peer::Parity(_) => {
                 let config = self.unit(peer, incarnation);
                 Node::Unit(UnitServer::started(now, config, disk, effects))
@@ -138,27 +153,6 @@ impl Mode for Locked {
             Node::Client(client) => !client.is_busy(),
             Node::Lock(server) => server.is_quiet(),
             Node::Unit(server) => server.is_quiet(),
-        }
-    }
-
-    fn is_late(node: &Node, over: bool, message: &Message<Unit>) -> bool {
-        use Message::{Blank, Fenced, Granted, Released, Sealed, Stored, Unit};
-        // Answers under a holding that is over: there would be none if it had not begun.
-        match (node, message) {
-            (Node::Client(client), Unit { echo, .. }) if *echo > u64::from(u32::MAX) => {
-                client.reading() != Some(*echo)
-            }
-            (Node::Client(client), Blank { echo: token } | Stored { token } | Fenced { token }) => {
-                client.token() != Some(*token)
-            }
-            // It still gives back what it is granted.
-            (Node::Client(_), Granted { .. } | Released { .. }) => false,
-            (Node::Client(_), _) => over,
-            (
-                Node::Lock(server),
-                Unit { echo: token, .. } | Sealed { token, .. } | Stored { token },
-            ) => server.recovering() != Some(*token),
-            _ => false,
         }
     }
 
@@ -220,6 +214,8 @@ impl Locked {
 }
 
 impl Storms for Locked {
+    const NAME: &'static str = "stripe-lock";
+
     fn drawn(random: &mut Stream) -> (Locked, Weather) {
         let mut weather = Weather::drawn(random);
         let retry = Span::from_us(500 + random.below(10_000));
@@ -232,7 +228,14 @@ impl Storms for Locked {
             weather.losses = 0;
             Span::from_us(500 + random.below(200_000))
         };
-        (Locked { code, retry, lease, mistake: Mistake::None }, weather)
+        let mode = Locked {
+            code,
+            retry,
+            lease,
+            #[cfg(test)]
+            mistake: Mistake::None,
+        };
+        (mode, weather)
     }
 
     fn is_whole(cluster: &Cluster<Self>, peer: Peer) -> bool {

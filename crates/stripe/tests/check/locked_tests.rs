@@ -4,12 +4,36 @@ use alloc::vec::Vec;
 
 use slotcast_units::Span;
 
-use super::explore::{Explored, Faults};
+use super::explore::{Explorable, Explored, Faults};
 use super::history::Step::{self, Write};
-use super::history::script;
-use super::locked::Locked;
-use crate::Code;
+use super::history::{Unit, script};
+use super::locked::{Locked, Node};
 use crate::mistake::Mistake;
+use slotcast_stripe::Code;
+use slotcast_stripe::locked::Message;
+
+impl Explorable for Locked {
+    fn is_late(node: &Node, over: bool, message: &Message<Unit>) -> bool {
+        use Message::{Blank, Fenced, Granted, Released, Sealed, Stored, Unit};
+        // Answers under a holding that is over: there would be none if it had not begun.
+        match (node, message) {
+            (Node::Client(client), Unit { echo, .. }) if *echo > u64::from(u32::MAX) => {
+                client.reading() != Some(*echo)
+            }
+            (Node::Client(client), Blank { echo: token } | Stored { token } | Fenced { token }) => {
+                client.token() != Some(*token)
+            }
+            // It still gives back what it is granted.
+            (Node::Client(_), Granted { .. } | Released { .. }) => false,
+            (Node::Client(_), _) => over,
+            (
+                Node::Lock(server),
+                Unit { echo: token, .. } | Sealed { token, .. } | Stored { token },
+            ) => server.recovering() != Some(*token),
+            _ => false,
+        }
+    }
+}
 
 /// Two data units, a parity unit, and clients.
 fn stripe(clients: &[&[Step]], faults: Faults) -> Explored<Locked> {
@@ -97,20 +121,3 @@ fn a_late_write_that_is_taken_is_found() {
 fn a_skipped_recovery_is_found() {
     finds(Mistake::SkipRecovery, stripe(TWO_UNITS, DEATH));
 }
-
-macro_rules! probe {
-    ($name:ident, $s:expr, $f:expr) => {
-        #[test]
-        #[ignore]
-        fn $name() {
-            stripe($s, $f).visit().assert_right(stringify!($name));
-        }
-    };
-}
-use super::history::Step::Read;
-probe!(l_restart_hurry, TWO_UNITS, Faults { restarts: 1, hurries: 1, ..NONE });
-probe!(l_read_restart, &[&[Write(0)], &[Write(0), Read(0)]], Faults { restarts: 1, ..NONE });
-probe!(l_read_loss, &[&[Write(0)], &[Write(0), Read(0)]], Faults { losses: 1, ..NONE });
-probe!(l_loss_death, TWO_UNITS, Faults { losses: 1, deaths: 1, ..NONE });
-probe!(l_twice, &[&[Write(0), Write(0)]], Faults { losses: 1, ..NONE });
-probe!(l_twice_expiry, &[&[Write(0), Write(0)]], Faults { expiries: 2, ..NONE });

@@ -10,12 +10,13 @@ use slotcast_engine::{Agenda, Event, Model, Simulation, Stream, Streams};
 use slotcast_units::{Span, Time};
 
 use super::cluster::{Cluster, Envelope, Mode, Pending};
-use super::history::{Step, script};
-use crate::{ClientId, Input, Peer};
+use super::history::{Script, Step, script};
+use super::std::println;
+use slotcast_stripe::{ClientId, Input, Peer};
 
 /// How a storm blows. All but the number of clients is drawn from the seed.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Weather {
+pub(crate) struct Weather {
     pub(super) clients: u32,
     pub(super) operations: u32,
     pub(super) message_loss: f64,
@@ -50,7 +51,10 @@ impl Weather {
 }
 
 /// A mode that storms can blow on.
-pub(super) trait Storms: Mode {
+pub(crate) trait Storms: Mode {
+    /// What to call it.
+    const NAME: &'static str;
+
     /// A stripe and its weather.
     fn drawn(random: &mut Stream) -> (Self, Weather);
 
@@ -92,6 +96,8 @@ struct Storm<M: Mode> {
     pending: Vec<Option<Pending<M>>>,
     free: Vec<u32>,
     problem: Option<(Time, String)>,
+    /// Whether every event is printed.
+    verbose: bool,
 }
 
 impl<M: Storms> Storm<M> {
@@ -140,6 +146,25 @@ impl<M: Storms> Storm<M> {
         agenda.at(at, Happening::Pending(index));
     }
 
+    /// An event, for people.
+    fn told(&self, event: Happening) -> String {
+        let index = match event {
+            Happening::Fault(fault) => return format!("{fault:?}"),
+            Happening::Pending(index) => index,
+        };
+        match &self.pending[index as usize] {
+            Some(Pending::Send(Envelope { from, to, message })) => {
+                format!("{from:?} -> {to:?} {message:?}")
+            }
+            Some(Pending::Stored(peer)) => {
+                format!("{peer:?} has written {:?}", self.cluster.host(*peer).storing.front())
+            }
+            Some(Pending::Loaded(read)) => format!("{read:?}"),
+            Some(Pending::Wake(peer, _, timer)) => format!("{peer:?} wakes for {timer:?}"),
+            None => "nothing".into(),
+        }
+    }
+
     fn strike(&mut self, now: Time, fault: Fault, pending: &mut Vec<Pending<M>>) {
         let servers = self.cluster.mode.servers();
         let units = self.cluster.mode.data() + self.cluster.mode.parity();
@@ -167,6 +192,9 @@ impl<M: Storms> Model for Storm<M> {
     fn handle(&mut self, now: Time, event: Happening, agenda: &mut Agenda<Happening>) {
         if self.problem.is_some() {
             return;
+        }
+        if self.verbose {
+            println!("{now:>12} {}", self.told(event));
         }
         let mut pending = Vec::new();
         let mut durable = false;
@@ -202,43 +230,34 @@ impl<M: Storms> Model for Storm<M> {
 const MOST_EVENTS: u64 = 2_000_000;
 
 /// What a storm left behind.
-pub(super) struct Aftermath {
-    pub(super) acknowledged: usize,
-    pub(super) events: u64,
-    pub(super) trace_hash: u64,
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Aftermath {
+    /// Writes that were acknowledged.
+    pub(crate) acknowledged: usize,
+    pub(crate) events: u64,
 }
 
-/// Lets the storm of `seed` blow, and says what it found to be wrong.
-pub(super) fn storm<M: Storms>(
+/// Lets the storm of `seed` blow on a stripe with `change`s, and says what it found to be wrong.
+pub(crate) fn storm<M: Storms>(
     seed: u64,
+    verbose: bool,
     change: impl FnOnce(&mut M),
 ) -> Result<Aftermath, String> {
     let streams = Streams::new(seed);
     let mut random = streams.stream("weather", 0);
     let (mut mode, weather) = M::drawn(&mut random);
     change(&mut mode);
-    let scripts: Vec<_> = (0..weather.clients)
-        .map(|client| {
-            let steps: Vec<Step> = (0..weather.operations)
-                .map(|_| {
-                    // Few units, so that clients meet.
-                    let unit = random.below(u64::from(mode.data()).min(3)) as u8;
-                    if random.chance(0.7) { Step::Write(unit) } else { Step::Read(unit) }
-                })
-                .collect();
-            script(client, &steps)
-        })
-        .collect();
+    let scripts = scripts(&mode, &weather, &mut random);
     let mut pending = Vec::new();
-    let cluster = Cluster::new(mode, &scripts, &mut pending);
     let storm = Storm {
-        cluster,
+        cluster: Cluster::new(mode, &scripts, &mut pending),
         network: streams.stream("network", 0),
         disks: streams.stream("disks", 0),
         faults: streams.stream("faults", 0),
         pending: Vec::new(),
         free: Vec::new(),
         problem: None,
+        verbose,
         weather,
     };
     let mut simulation = Simulation::new(storm);
@@ -255,7 +274,6 @@ pub(super) fn storm<M: Storms>(
     });
     simulation.run(MOST_EVENTS);
     let (events, rest) = (simulation.executed(), simulation.pending());
-    let trace_hash = simulation.trace_hash();
     let Storm { cluster, problem, weather, .. } = simulation.into_model();
     let found = problem.map(|(at, problem)| format!("{at}: {problem}"));
     let found = found.or_else(|| cluster.problem()).or_else(|| {
@@ -267,22 +285,37 @@ pub(super) fn storm<M: Storms>(
     });
     match found {
         Some(problem) => Err(format!("seed {seed}, {weather:?}, {:?}: {problem}", cluster.mode)),
-        None => {
-            let acknowledged = cluster.history.acknowledged.len();
-            Ok(Aftermath { acknowledged, events, trace_hash })
-        }
+        None => Ok(Aftermath { acknowledged: cluster.history.acknowledged.len(), events }),
     }
 }
 
-/// Lets the storms of many seeds blow, and panics at the first that finds something.
-pub(super) fn storms<M: Storms>(seeds: impl IntoIterator<Item = u64>) {
-    let (mut count, mut acknowledged, mut events) = (0u64, 0, 0);
+/// What each client does.
+fn scripts<M: Storms>(mode: &M, weather: &Weather, random: &mut Stream) -> Vec<Script> {
+    // Few units, so that clients meet.
+    let units = u64::from(mode.data()).min(3);
+    let mut steps = || -> Vec<Step> {
+        let step = |_| {
+            let unit = random.below(units) as u8;
+            if random.chance(0.7) { Step::Write(unit) } else { Step::Read(unit) }
+        };
+        (0..weather.operations).map(step).collect()
+    };
+    (0..weather.clients).map(|client| script(client, &steps())).collect()
+}
+
+/// Lets the storms of many seeds blow until one finds something, and says what, and how to repeat it.
+pub(crate) fn storms<M: Storms>(seeds: impl IntoIterator<Item = u64>) -> Result<Aftermath, String> {
+    let mut all = Aftermath::default();
     for seed in seeds {
-        let aftermath = storm::<M>(seed, |_| {}).unwrap_or_else(|problem| panic!("{problem}"));
-        count += 1;
-        acknowledged += aftermath.acknowledged;
-        events += aftermath.events;
+        let aftermath = storm::<M>(seed, false, |_| {}).map_err(|problem| {
+            let mode = M::NAME;
+            format!(
+                "{mode}: {problem}\n\nTo see every event of it:\n    cargo run --release -p \
+                 slotcast-stripe --example storm -- --mode {mode} --seed {seed}"
+            )
+        })?;
+        all.acknowledged += aftermath.acknowledged;
+        all.events += aftermath.events;
     }
-    assert!(acknowledged as u64 > count, "the storms let too little through");
-    super::std::println!("{count} storms: {acknowledged} acknowledged writes, {events} events");
+    Ok(all)
 }

@@ -89,7 +89,8 @@ impl<C: Content> Serving<C> {
                 Load::Copy { stamp, to, newest } => {
                     let want = newest.map_or(Want::Exactly(stamp), Want::Newest);
                     let session = config.incarnation;
-                    send(effects, to, Message::Copy { want, session, slot });
+                    let settled = slot.lineage.stamp.version <= self.current.stamp.version;
+                    send(effects, to, Message::Copy { want, session, settled, slot });
                 }
                 Load::Base(_) | Load::Update(_) => {
                     if let Some(update) = &mut self.update {
@@ -246,12 +247,17 @@ impl<C: Content> Serving<C> {
             || to.epoch < u64::from(config.incarnation)
         {
             // An earlier incarnation made it, and did not get it onto its disk.
-            send(effects, from, Message::Abort { to });
+            let session = config.incarnation;
+            send(effects, from, Message::Abort { session, to });
         }
     }
 
-    /// Gives a parity server that has lost its content the newest content that will stay. From now on no
-    /// update is committed that it does not know of.
+    /// Gives a parity server that has lost its content the newest content that somebody may have seen.
+    /// From now on no update is committed that it does not know of.
+    ///
+    /// After a restart in an update that is the content after it: it may have been committed. An update
+    /// of this incarnation was not, and comes as a delta once the parity server has its content. Its
+    /// content must not be given: the parity server would show it before the others have it.
     fn fetch(&mut self, parity: u8, born: Birth, effects: &mut Vec<Effect<C>>) {
         let Some(known) = self.born.get_mut(usize::from(parity)) else { return };
         if born < *known {
@@ -262,9 +268,7 @@ impl<C: Content> Serving<C> {
             if born > *known {
                 update.prepared &= !(1 << parity);
             }
-            if update.prepared & 1 << parity == 0 && update.durable {
-                // It is finished whatever happens, and now there is somebody who shows it.
-                update.shown = true;
+            if update.shown && update.prepared & 1 << parity == 0 {
                 stamp = update.to.stamp;
             }
         }

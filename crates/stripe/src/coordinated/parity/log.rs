@@ -9,6 +9,9 @@ use crate::lineage::{Lineage, Stamp};
 pub(super) struct UnitLog<C> {
     /// What the content includes.
     pub(super) merged: Lineage,
+    /// Whether that is known to be committed. It may not be after the content was built anew from a data
+    /// server that had restarted in an update; then nobody may read it from here.
+    pub(super) settled: bool,
     /// Updates that follow on it and on each other, the oldest first. All but the last are committed.
     pub(super) updates: Vec<Logged<C>>,
 }
@@ -42,7 +45,7 @@ pub(super) enum Fit {
 
 impl<C> UnitLog<C> {
     pub(super) fn new(merged: Lineage) -> UnitLog<C> {
-        UnitLog { merged, updates: Vec::new() }
+        UnitLog { merged, settled: true, updates: Vec::new() }
     }
 
     /// Takes in what was on the disk. The host names entries of one unit in the order of their versions.
@@ -68,7 +71,19 @@ impl<C> UnitLog<C> {
         self.updates.last().filter(|update| !update.committed)
     }
 
-    /// The newest version that is known to be committed.
+    /// What its data server is to be asked about.
+    pub(super) fn in_doubt(&self) -> Option<Stamp> {
+        let logged = self.undecided().filter(|update| update.durable);
+        let logged = logged.map(|update| update.to.stamp);
+        logged.or((!self.settled).then_some(self.merged.stamp))
+    }
+
+    /// Whether every update is merged, and what is merged is committed.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.settled && self.updates.is_empty()
+    }
+
+    /// The newest version that is known to be committed, or will be.
     pub(super) fn committed(&self) -> &Lineage {
         let mut committed = self.updates.iter().rev().filter(|update| update.committed);
         committed.next().map_or(&self.merged, |update| &update.to)
@@ -106,7 +121,9 @@ impl<C> UnitLog<C> {
 
     /// The update to `stamp`, and all before it, are committed.
     pub(super) fn commit(&mut self, stamp: Stamp) {
+        self.settled |= stamp == self.merged.stamp;
         if let Some(last) = self.updates.iter().position(|update| update.to.stamp == stamp) {
+            self.settled = true;
             self.updates[..=last].iter_mut().for_each(|update| update.committed = true);
         }
     }

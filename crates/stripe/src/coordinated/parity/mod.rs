@@ -18,7 +18,7 @@ use crate::machine::{Load, Mark, Peer, Timer};
 #[cfg(test)]
 use crate::mistake::Mistake;
 
-use log::Fit;
+use log::{Fit, UnitLog};
 use ready::{Delta, Ready};
 use rebuild::Rebuild;
 
@@ -71,7 +71,7 @@ impl<C: Content> ParityServer<C> {
     /// The server of a stripe that has just been created: all units and parity units are zero.
     pub fn created(config: ParityConfig) -> ParityServer<C> {
         let vector = config.code.per_unit(Lineage::default());
-        let phase = Phase::Ready(Ready::new(vector));
+        let phase = Phase::Ready(Ready::new(vector, &[]));
         ParityServer::new(config, Birth::default(), phase)
     }
 
@@ -85,7 +85,7 @@ impl<C: Content> ParityServer<C> {
     ) -> ParityServer<C> {
         let (born, phase) = match &disk.image {
             Some((born, image)) => {
-                let mut ready = Ready::new(image.vector.clone());
+                let mut ready = Ready::new(image.vector.clone(), &disk.unsettled);
                 ready.restore(disk.log.clone());
                 (*born, Phase::Ready(ready))
             }
@@ -115,9 +115,10 @@ impl<C: Content> ParityServer<C> {
         }
     }
 
-    /// Whether its content is there.
+    /// Whether its content is there and known to be committed: whether it counts as a server that may be
+    /// needed when others are lost.
     pub fn is_ready(&self) -> bool {
-        matches!(self.phase, Phase::Ready(_))
+        matches!(&self.phase, Phase::Ready(ready) if ready.logs.iter().all(|log| log.settled))
     }
 
     /// Whether it has nothing to finish: its content is there and includes all that it knows of.
@@ -189,7 +190,7 @@ impl<C: Content> ParityServer<C> {
                     ready.commit(unit, to, effects);
                 }
             }
-            Message::Abort { to } => {
+            Message::Abort { session, to } if self.admits(unit, session) => {
                 if let Phase::Ready(ready) = &mut self.phase {
                     ready.abort(unit, to, effects);
                 }
@@ -209,9 +210,11 @@ impl<C: Content> ParityServer<C> {
             Message::Restored { session } if self.admits(unit, session) => {
                 self.held[usize::from(unit)] = false;
             }
-            Message::Copy { want: Want::Newest(born), session, slot } if born == self.born => {
+            Message::Copy { want: Want::Newest(born), session, settled, slot }
+                if born == self.born && self.admits(unit, session) =>
+            {
                 if let Phase::Rebuilding(rebuild) = &mut self.phase {
-                    rebuild.copy(&self.config, born, unit, session, slot, effects);
+                    rebuild.copy(&self.config, born, unit, (session, settled), slot, effects);
                 }
             }
             Message::FetchImage { unit: wanted, echo } => {
@@ -245,14 +248,20 @@ impl<C: Content> ParityServer<C> {
 
     fn takeover(&mut self, now: Time, unit: u8, session: u32, effects: &mut Vec<Effect<C>>) {
         let place = usize::from(unit);
-        let known = self.sessions[place];
         if !self.admits(unit, session) {
             return;
+        }
+        if let Phase::Rebuilding(rebuild) = &self.phase
+            && rebuild.has_older(unit, session)
+        {
+            // What the old data server gave may be ahead of what the new one will come to: it decides
+            // without this server.
+            self.wipe(effects);
         }
         let rebuilding = !matches!(self.phase, Phase::Ready(_));
         if rebuilding || self.fences[place] == session {
             self.surrender(unit, effects);
-        } else if session > known {
+        } else if !self.held[place] {
             self.held[place] = true;
             if !self.waking.1 {
                 self.waking.1 = true;
@@ -275,7 +284,7 @@ impl<C: Content> ParityServer<C> {
 
     fn fetch_image(&self, to: Peer, unit: u8, echo: u64, effects: &mut Vec<Effect<C>>) {
         if let Phase::Ready(ready) = &self.phase
-            && ready.logs.get(usize::from(unit)).is_some_and(|log| log.updates.is_empty())
+            && ready.logs.get(usize::from(unit)).is_some_and(UnitLog::is_quiet)
         {
             effects.push(Effect::Load(Load::Whole { to, echo }));
         }
@@ -298,7 +307,8 @@ impl<C: Content> ParityServer<C> {
                     *known = session.max(*known);
                 }
                 if let Some(vector) = rebuild.vector() {
-                    self.phase = Phase::Ready(Ready::new(vector));
+                    let unsettled = rebuild.unsettled();
+                    self.phase = Phase::Ready(Ready::new(vector, &unsettled));
                 }
             }
             (Mark::Wipe, Phase::Wiping) => {
@@ -331,9 +341,8 @@ impl<C: Content> ParityServer<C> {
             Phase::Rebuilding(rebuild) => rebuild.ask(self.born, effects),
             Phase::Ready(ready) => {
                 for (unit, log) in (0..).zip(&ready.logs) {
-                    if let Some(update) = log.undecided().filter(|update| update.durable) {
-                        let message = Message::Inquire { to: update.to.stamp };
-                        send(effects, Peer::Data(unit), message);
+                    if let Some(to) = log.in_doubt() {
+                        send(effects, Peer::Data(unit), Message::Inquire { to });
                     }
                 }
             }
@@ -344,7 +353,9 @@ impl<C: Content> ParityServer<C> {
 
     fn wake(&mut self, now: Time, effects: &mut Vec<Effect<C>>) {
         let waiting = match &self.phase {
-            Phase::Ready(ready) => ready.logs.iter().any(|log| log.undecided().is_some()),
+            Phase::Ready(ready) => {
+                ready.logs.iter().any(|log| log.undecided().is_some() || !log.settled)
+            }
             Phase::Rebuilding(_) => true,
             Phase::Wiping => false,
         };

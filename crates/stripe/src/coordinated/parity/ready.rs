@@ -36,8 +36,21 @@ pub(super) struct Delta<C> {
 const MAX_LOGGED: usize = 4;
 
 impl<C: Content> Ready<C> {
-    pub(super) fn new(vector: Vector) -> Ready<C> {
-        Ready { logs: vector.into_iter().map(UnitLog::new).collect(), merging: Merging::Idle }
+    /// With a content that includes `vector`, which is not known to be committed for the units in
+    /// `unsettled`.
+    pub(super) fn new(vector: Vector, unsettled: &[u8]) -> Ready<C> {
+        let mut logs: Vec<_> = vector.into_iter().map(UnitLog::new).collect();
+        for unit in unsettled {
+            if let Some(log) = logs.get_mut(usize::from(*unit)) {
+                log.settled = false;
+            }
+        }
+        Ready { logs, merging: Merging::Idle }
+    }
+
+    /// The data units whose version in the content is not known to be committed.
+    fn unsettled(&self) -> Vec<u8> {
+        (0..).zip(&self.logs).filter(|(_, log)| !log.settled).map(|(unit, _)| unit).collect()
     }
 
     /// Takes in the log that was on the disk.
@@ -52,7 +65,7 @@ impl<C: Content> Ready<C> {
 
     /// Whether every update is merged.
     pub(super) fn is_quiet(&self) -> bool {
-        self.merging == Merging::Idle && self.logs.iter().all(|log| log.updates.is_empty())
+        self.merging == Merging::Idle && self.logs.iter().all(UnitLog::is_quiet)
     }
 
     /// Takes a delta, and says how it fitted. Takes it only if `open`.
@@ -148,7 +161,8 @@ impl<C: Content> Ready<C> {
             }
         }
         self.merging = Merging::Writing(vector.clone());
-        let write = Write::Image { born, image: Image { vector, content } };
+        let (image, unsettled) = (Image { vector, content }, self.unsettled());
+        let write = Write::Image { born, image, unsettled };
         effects.push(Effect::Store { mark: Mark::Image, write });
     }
 

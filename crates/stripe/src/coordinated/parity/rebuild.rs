@@ -20,6 +20,7 @@ pub(super) struct Rebuild<C> {
 struct Copied {
     lineage: Lineage,
     session: u32,
+    settled: bool,
 }
 
 impl<C: Content> Rebuild<C> {
@@ -43,7 +44,7 @@ impl<C: Content> Rebuild<C> {
         config: &ParityConfig,
         born: Birth,
         unit: u8,
-        session: u32,
+        (session, settled): (u32, bool),
         slot: Slot<C>,
         effects: &mut Vec<Effect<C>>,
     ) {
@@ -51,7 +52,7 @@ impl<C: Content> Rebuild<C> {
         if copy.is_some() || slot.content.len() != config.unit_len {
             return;
         }
-        *copy = Some(Copied { lineage: slot.lineage, session });
+        *copy = Some(Copied { lineage: slot.lineage, session, settled });
         let factor = config.code.coefficient(config.parity, unit);
         match &mut self.sum {
             None => self.sum = Some(slot.content.scaled(factor)),
@@ -62,7 +63,7 @@ impl<C: Content> Rebuild<C> {
         {
             self.storing = true;
             let image = Image { vector, content: content.clone() };
-            let write = Write::Image { born, image };
+            let write = Write::Image { born, image, unsettled: self.unsettled() };
             effects.push(Effect::Store { mark: Mark::Image, write });
         }
     }
@@ -70,6 +71,18 @@ impl<C: Content> Rebuild<C> {
     /// What the content includes, once it is complete.
     pub(super) fn vector(&self) -> Option<Vector> {
         self.copies.iter().map(|copy| copy.as_ref().map(|copy| copy.lineage.clone())).collect()
+    }
+
+    /// Whether the content of `unit` came from a data server before `session`.
+    pub(super) fn has_older(&self, unit: u8, session: u32) -> bool {
+        let copy = self.copies.get(usize::from(unit)).and_then(Option::as_ref);
+        copy.is_some_and(|copy| copy.session < session)
+    }
+
+    /// The data units whose content is not known to be committed.
+    pub(super) fn unsettled(&self) -> Vec<u8> {
+        let copies = (0..).zip(self.copies.iter().flatten());
+        copies.filter(|(_, copy)| !copy.settled).map(|(unit, _)| unit).collect()
     }
 
     /// The incarnations of the data servers that answered.
