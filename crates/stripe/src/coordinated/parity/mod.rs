@@ -258,8 +258,8 @@ impl<C: Content> ParityServer<C> {
             // without this server.
             self.wipe(effects);
         }
-        let rebuilding = !matches!(self.phase, Phase::Ready(_));
-        if rebuilding || self.fences[place] == session {
+        let is_ready = matches!(self.phase, Phase::Ready(_));
+        if !is_ready || self.fences[place] == session {
             self.surrender(unit, effects);
         } else if !self.held[place] {
             self.held[place] = true;
@@ -273,10 +273,13 @@ impl<C: Content> ParityServer<C> {
         }
     }
 
+    /// Tells a data server that takes over what is here, which it decides by.
     fn surrender(&self, unit: u8, effects: &mut Vec<Effect<C>>) {
         let surrender = match &self.phase {
             Phase::Ready(ready) => Some(ready.logs[usize::from(unit)].surrender()),
-            Phase::Wiping | Phase::Rebuilding(_) => None,
+            Phase::Rebuilding(_) => None,
+            // A crash could still bring the content back: the data server asks again.
+            Phase::Wiping => return,
         };
         let session = self.sessions[usize::from(unit)];
         send(effects, Peer::Data(unit), Message::Surrender { session, surrender });
