@@ -229,19 +229,20 @@ impl<C: Content> LockServer<C> {
     ) {
         let known = &mut self.damaged[usize::from(place)];
         match &message {
-            Message::Damaged { incarnation } if incarnation > known => {
+            // What it was before it lost its content counts no more.
+            Message::Sealed { incarnation, .. } if *incarnation < *known => return,
+            Message::Damaged { incarnation }
+            | Message::Sealed { incarnation, header: None, .. }
+                if incarnation > known =>
+            {
                 *known = *incarnation;
                 match &self.phase {
                     Phase::Recovering(recovery) if !recovery.counts_on(place) => {}
-                    Phase::Recovering(_) | Phase::Free => self.recover(now, effects),
+                    Phase::Recovering(_) | Phase::Free => return self.recover(now, effects),
                     Phase::Held { .. } => self.suspect = true,
                     Phase::Lost => {}
                 }
-                return;
             }
-            // What it was before it lost its content counts no more.
-            Message::Sealed { incarnation, .. } if *incarnation < *known => return,
-            Message::Sealed { incarnation, header: None, .. } => *known = *incarnation,
             _ => {}
         }
         let Phase::Recovering(recovery) = &mut self.phase else { return };

@@ -95,21 +95,26 @@ fn restart_and_loss() {
 }
 
 #[test]
-fn two_restarts() {
-    let visit = stripe(2, 1, &[&[Write(0)]], Faults { restarts: 2, ..NONE }).visit();
-    visit.assert_right("coordinated, two restarts");
+fn two_parity_units_with_two_losses() {
+    let visit = stripe(1, 2, &[&[Write(0)]], Faults { losses: 2, ..NONE }).visit();
+    visit.assert_right("coordinated, one data and two parity units, two losses");
 }
 
 #[test]
-#[ignore = "minutes: docs/stripes.md"]
-fn long_two_units_with_two_restarts() {
+#[ignore = "takes minutes; docs/stripes.md has the command"]
+fn long_two_parity_units_with_two_losses() {
+    let visit = stripe(2, 2, &[&[Write(0)]], Faults { losses: 2, ..NONE }).visit();
+    visit.assert_right("coordinated, two parity units, two losses");
+}
+
+#[test]
+fn two_units_with_two_restarts() {
     let visit = stripe(2, 1, &[&[Write(0)], &[Write(1)]], Faults { restarts: 2, ..NONE }).visit();
     visit.assert_right("coordinated, two units, two restarts");
 }
 
 #[test]
-#[ignore = "minutes: docs/stripes.md"]
-fn long_read_from_the_other_units_with_a_restart() {
+fn a_read_from_the_other_units_with_a_restart() {
     let faults = Faults { restarts: 1, hurries: 1, ..NONE };
     let mut explored = stripe(2, 1, &[&[Write(0)], &[Read(0)]], faults);
     explored.mode.rebuild_after = Some(0);

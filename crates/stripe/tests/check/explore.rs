@@ -313,7 +313,7 @@ impl<M: Explorable> Explored<M> {
 }
 
 /// A visit stops here: no check that is meant to end needs as many, repeated ones counted.
-const MOST_STATES: usize = 30_000_000;
+const MOST_STATES: usize = 300_000_000;
 
 /// What came out of a visit.
 #[derive(Debug)]

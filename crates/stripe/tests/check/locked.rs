@@ -226,7 +226,9 @@ impl Storms for Locked {
             Span::from_secs(1000)
         } else {
             weather.losses = 0;
-            Span::from_us(500 + random.below(200_000))
+            // Too short for some holdings, but not for all: else nothing would ever be written.
+            let cycle = weather.message_delay * 4 + weather.disk_delay;
+            cycle + Span::from_us(500 + random.below(200_000))
         };
         let mode = Locked {
             code,

@@ -22,7 +22,8 @@ const COORDINATED: [u64; 3] = [681, 1363, 7557];
 ///
 /// * 526: a server lost its disk a second time while its unit was being rebuilt, and was not sealed again.
 /// * 2180: a recovery believed what a server had said before it lost its disk.
-const LOCKED: [u64; 2] = [526, 2180];
+/// * 10627: a server lost its disk between two answers to one seal, and only the second one said so.
+const LOCKED: [u64; 3] = [526, 2180, 10627];
 
 #[test]
 fn seeds_that_once_failed() {
