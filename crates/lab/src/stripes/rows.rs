@@ -141,3 +141,8 @@ pub(super) fn suno(name: &str, measured: &[Measured<'_>]) -> Findings {
     findings.figures = figures::over_clients(name, measured);
     findings
 }
+
+/// The plain rows, and pictures over the number of clients.
+pub(super) fn over_clients(name: &str, measured: &[Measured<'_>]) -> Findings {
+    Findings { figures: figures::over_clients(name, measured), ..plain(name, measured) }
+}
