@@ -63,9 +63,10 @@ pub struct Lineage {
     recent: Vec<RequestId>,
 }
 
-/// How many versions back a request is remembered. More clients than this at a time on one unit would
-/// make some of their writes end as [`Failure::Forgotten`](crate::Failure::Forgotten).
-const REMEMBERED: usize = 16;
+/// How many versions back a request is remembered. A write that needs its attempts for longer than this ends
+/// as [`Failure::Forgotten`](crate::Failure::Forgotten). It is twice as many as the writes that wait at a
+/// data server: those that came into the queue have their turn in time.
+const REMEMBERED: usize = 32;
 
 impl Lineage {
     /// The lineage of the version that `request` makes of this one in `epoch`.
@@ -137,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_is_forgotten_is_known_to_be_forgotten() {
-        let lineage = grown(20);
+        let lineage = grown(36);
         assert_eq!(lineage.version_of(request(3)), None);
         assert_eq!(lineage.version_of(request(4)), Some(5));
         assert!(lineage.covers(4) && !lineage.covers(3));

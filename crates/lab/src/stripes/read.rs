@@ -252,3 +252,60 @@ impl Reader<'_> {
         Ok(points)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use miette::Diagnostic;
+
+    fn problem(text: &str) -> (String, Option<String>) {
+        let error = StripeExperiment::from_toml("x.toml", text).expect_err("it is wrong");
+        let help = error.help().map(|help| help.to_string());
+        let label = error.labels().and_then(|mut labels| labels.next()?.label().map(String::from));
+        (error.to_string(), label.or(help))
+    }
+
+    #[test]
+    fn a_sweep_crosses_its_blocks() {
+        let text = "[clients]\ncount = 3\n[[sweep]]\nstripes.data = [4, 8]\nstripes.parity = [2, 3]\n\
+                    [[sweep]]\nstripes.unit = [\"4KiB\", \"1MiB\"]\n";
+        let experiment = StripeExperiment::from_toml("x.toml", text).expect("it is right");
+        let found: Vec<_> = experiment
+            .points
+            .iter()
+            .map(|point| {
+                (point.scenario.stripes.data, point.scenario.stripes.unit.as_bytes() >> 10)
+            })
+            .collect();
+        assert_eq!(found, [(4, 4), (4, 1024), (8, 4), (8, 1024)]);
+        assert!(experiment.points.iter().all(|point| point.scenario.clients.count == 3));
+    }
+
+    #[test]
+    fn errors_name_the_key_the_value_and_what_is_right() {
+        let (message, label) = problem("[disk]\nwrites = \"1ms\"\n");
+        assert_eq!(message, "unknown key `disk.writes`");
+        assert_eq!(label.as_deref(), Some("[disk] has the keys write, spread, read, access"));
+        let (message, _) = problem("[clients]\ncount = 0\n");
+        assert_eq!(message, "clients.count: 0 is out of range; expected 1 to 10000");
+        let (message, _) = problem("[network]\ntransfer = 3\n");
+        assert_eq!(
+            message,
+            "network.transfer: expected a duration in quotes, such as `\"2.4us\"`, `\"10ms\"` or \
+             `\"1s\"`, found the number `3`"
+        );
+        let (message, _) = problem("[stripes]\ndata = 250\nparity = 9\n");
+        assert!(message.contains("at most 16 parity units and 255 units in all"), "{message}");
+        let (message, _) = problem("[costs]\nlock = \"0.1ms\"\n");
+        assert!(message.contains("shorter than its four messages"), "{message}");
+        let (message, _) = problem("[run]\nlength = \"1s\"\n[[sweep]]\nrun.length = [\"2s\"]\n");
+        assert_eq!(message, "`run.length` is set or swept already");
+        let (message, _) = problem("[[sweep]]\nstripes.data = [4, 8]\nstripes.parity = [1]\n");
+        assert_eq!(
+            message,
+            "`stripes.parity` has 1 values, but `stripes.data` of the same block has 2"
+        );
+        assert_eq!(problem("strips = 1\n").0, "unknown section or key `strips`");
+        assert_eq!(problem("[[sweep]]\nseeds.count = [1]\n").0, "seeds cannot be swept");
+    }
+}

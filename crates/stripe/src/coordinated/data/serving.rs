@@ -28,7 +28,7 @@ struct Waiting<C> {
 }
 
 /// Most writes that wait; others are dropped, and their clients ask again.
-const MAX_WAITING: usize = 8;
+const MAX_WAITING: usize = 16;
 
 impl<C: Content> Serving<C> {
     pub(super) fn new(config: &DataConfig, current: Lineage) -> Serving<C> {
