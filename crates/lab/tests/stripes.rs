@@ -1,6 +1,7 @@
 //! Stripes with parity: what `slotcast reproduce stripes` must find, with fewer seeds.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use slotcast_lab::{Outcome, Runner, evaluation};
 
@@ -11,9 +12,12 @@ fn reproduced(seeds: u32, threads: usize) -> Outcome {
     prepared.run(&runner, &|_| {}, &mut |_, _| {}).expect("it can be run")
 }
 
+/// The whole evaluation, once for all tests.
+static OUTCOME: LazyLock<Outcome> = LazyLock::new(|| reproduced(1, 2));
+
 #[test]
 fn every_bar_is_met_and_every_claim_holds() {
-    let outcome = reproduced(1, 2);
+    let outcome = &*OUTCOME;
     let broken: Vec<_> = outcome.broken_claims().collect();
     assert!(broken.is_empty(), "{broken:#?}");
 
@@ -43,8 +47,7 @@ fn every_bar_is_met_and_every_claim_holds() {
 
 #[test]
 fn pictures_have_a_point_for_each_number_of_clients() {
-    let outcome = reproduced(1, 2);
-    let figures = &outcome.findings.figures;
+    let figures = &OUTCOME.findings.figures;
     for name in ["stripes_throughput", "stripes_steps_lock", "stripes_steps_coordinated"] {
         let figure = &figures[name];
         for series in &figure.series {
@@ -67,5 +70,5 @@ fn pictures_have_a_point_for_each_number_of_clients() {
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    assert_eq!(reproduced(1, 1).trace_hash, reproduced(1, 2).trace_hash);
+    assert_eq!(reproduced(1, 1).trace_hash, OUTCOME.trace_hash);
 }

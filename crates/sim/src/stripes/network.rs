@@ -157,3 +157,74 @@ impl<T> Links<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stripes::Scenario;
+
+    /// Links of the cluster Suno, and what each message from `from` to `to` takes, in ms, if all begin at
+    /// once; without the part that does not depend on the size.
+    fn times(bottleneck: Bottleneck, messages: &[(u32, u32)]) -> Vec<f64> {
+        let settings = Settings { bottleneck, ..Scenario::default().network };
+        let mut links = Links::new(&settings, 10);
+        for (index, (from, to)) in messages.iter().enumerate() {
+            links.begin(Time::ZERO, *from, *to, REFERENCE, index);
+        }
+        let mut times = vec![0.0; messages.len()];
+        let mut ended = Vec::new();
+        while let Some(next) = links.next_end() {
+            links.ended(next, &mut ended);
+            for index in ended.drain(..) {
+                times[index] = (next - Time::ZERO).as_secs_f64() * 1e3;
+            }
+        }
+        times
+    }
+
+    fn assert_near(found: &[f64], expected: &[f64]) {
+        let near = found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-4);
+        assert!(near && found.len() == expected.len(), "{found:?} and {expected:?}");
+    }
+
+    /// Times of one message, and of two at once from one sender, without their fixed part.
+    const ONE: f64 = 10.633 - 0.080;
+    const PAIR: f64 = 18.172 - 0.080;
+
+    #[test]
+    fn the_published_times_are_met() {
+        for bottleneck in [Bottleneck::Receiver, Bottleneck::Stream] {
+            assert_near(&times(bottleneck, &[(0, 1)]), &[ONE]);
+            assert_near(&times(bottleneck, &[(0, 1), (0, 2)]), &[PAIR, PAIR]);
+            assert_near(&times(bottleneck, &[(0, 1), (2, 3)]), &[ONE, ONE]);
+        }
+    }
+
+    #[test]
+    fn what_a_receiver_takes_in_depends_on_the_bottleneck() {
+        let two_senders = [(0, 2), (1, 2)];
+        assert_near(&times(Bottleneck::Receiver, &two_senders), &[2.0 * ONE, 2.0 * ONE]);
+        assert_near(&times(Bottleneck::Stream, &two_senders), &[PAIR, PAIR]);
+    }
+
+    #[test]
+    fn what_one_message_cannot_use_is_left_to_others() {
+        // Three senders share receiver 9; the link of sender 0 has much left for its message to 8.
+        let found = times(Bottleneck::Receiver, &[(0, 9), (1, 9), (2, 9), (0, 8)]);
+        assert_near(&found[..3], &[3.0 * ONE; 3]);
+        // A pair takes PAIR, of which a third of ONE's rate goes to 9.
+        let rate = 2.0 / PAIR - 1.0 / (3.0 * ONE);
+        assert_near(&found[3..], &[1.0 / rate.min(1.0 / ONE)]);
+    }
+
+    #[test]
+    fn the_bytes_taken_in_are_counted() {
+        let mut links = Links::new(&Scenario::default().network, 3);
+        links.begin(Time::ZERO, 0, 1, REFERENCE, ());
+        let end = links.next_end().expect("a message is under way");
+        links.ended(end, &mut Vec::new());
+        assert!((links.busiest_ingress(end) - 1.0).abs() < 1e-6);
+        links.start_measuring(end);
+        assert_eq!(links.busiest_ingress(end + Span::from_ms(1)), 0.0);
+    }
+}

@@ -134,10 +134,8 @@ impl<C: Content> LockServer<C> {
                     self.unit_message(now, place, message, effects);
                 }
             }
-            Input::Wake(Timer::Lease(over)) => {
-                if self.token() == Some(over) {
-                    self.end(now, true, effects);
-                }
+            Input::Wake(Timer::Lease(over)) if self.token() == Some(over) => {
+                self.end(now, true, effects);
             }
             Input::Wake(Timer::Retry) => {
                 self.waking = false;

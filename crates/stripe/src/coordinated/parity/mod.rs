@@ -296,7 +296,8 @@ impl<C: Content> ParityServer<C> {
     fn stored(&mut self, mark: Mark, effects: &mut Vec<Effect<C>>) {
         match (mark, &mut self.phase) {
             (Mark::Log { unit, to }, Phase::Ready(ready)) => {
-                if ready.logged(unit, to) {
+                let is_wanted = ready.logged(unit, to);
+                if is_wanted {
                     #[cfg(test)]
                     if self.config.mistake == Mistake::ParityBeforeData {
                         ready.commit(unit, to, effects);
