@@ -34,8 +34,8 @@ pub struct Client<C> {
     config: ClientConfig,
     serial: u32,
     running: Option<Running<C>>,
-    /// Whether a wake is to come.
-    waking: bool,
+    /// The serial of the operation that the wake to come was asked for.
+    waking: Option<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -57,7 +57,7 @@ enum Task<C> {
 impl<C: Content> Client<C> {
     /// A client that has done nothing yet on this stripe.
     pub fn new(config: ClientConfig) -> Client<C> {
-        Client { config, serial: 0, running: None, waking: false }
+        Client { config, serial: 0, running: None, waking: None }
     }
 
     /// Whether an operation is under way.
@@ -101,16 +101,20 @@ impl<C: Content> Client<C> {
     }
 
     fn wake(&mut self, now: Time, effects: &mut Vec<Effect<C>>) {
-        if !self.waking {
-            self.waking = true;
+        if let (None, Some(running)) = (self.waking, &self.running) {
+            self.waking = Some(running.request.serial);
             let at = now.saturating_add(self.config.retry);
             effects.push(Effect::Wake { at, timer: Timer::Retry });
         }
     }
 
     fn retry(&mut self, now: Time, effects: &mut Vec<Effect<C>>) {
-        self.waking = false;
+        let woken_for = self.waking.take();
         let Some(running) = &mut self.running else { return };
+        if woken_for != Some(running.request.serial) {
+            // It was meant for an operation that has ended: this one has not waited long.
+            return self.wake(now, effects);
+        }
         // Without a limit the number of retries is of no interest.
         let limits = [self.config.max_retries, self.config.rebuild_after];
         if let Some(counted) = limits.into_iter().flatten().max() {

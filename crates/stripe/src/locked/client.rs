@@ -41,8 +41,8 @@ pub struct Client<C> {
     last_token: u64,
     /// A holding that it gives back, and whether the stripe is suspect.
     releasing: Option<(u64, bool)>,
-    /// Whether a wake is to come.
-    waking: bool,
+    /// The serial of the operation that the wake to come was asked for.
+    waking: Option<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -95,7 +95,7 @@ impl<C: Content> Client<C> {
             cached: None,
             last_token: 0,
             releasing: None,
-            waking: false,
+            waking: None,
         }
     }
 
@@ -129,13 +129,13 @@ impl<C: Content> Client<C> {
             Input::Start(operation) => self.start(operation, effects),
             Input::Message { from, message } => self.message(from, message, effects),
             Input::Wake(Timer::Retry) => {
-                self.waking = false;
-                self.retry(effects);
+                let woken_for = self.waking.take();
+                self.retry(woken_for, effects);
             }
             Input::Wake(_) | Input::Stored(_) | Input::Loaded { .. } => {}
         }
-        if (self.running.is_some() || self.releasing.is_some()) && !self.waking {
-            self.waking = true;
+        if (self.running.is_some() || self.releasing.is_some()) && self.waking.is_none() {
+            self.waking = Some(self.running.as_ref().map_or(0, |running| running.request.serial));
             let at = now.saturating_add(self.config.retry);
             effects.push(Effect::Wake { at, timer: Timer::Retry });
         }
@@ -198,11 +198,13 @@ impl<C: Content> Client<C> {
         }
     }
 
-    fn retry(&mut self, effects: &mut Vec<Effect<C>>) {
+    fn retry(&mut self, woken_for: Option<u32>, effects: &mut Vec<Effect<C>>) {
         if let Some((token, suspect)) = self.releasing {
             send(effects, Peer::Lock, Message::Release { token, suspect });
         }
-        let Some(running) = &mut self.running else { return };
+        // A wake that was meant for an operation before this one: it has not waited long.
+        let waited = |running: &&mut Running<C>| woken_for == Some(running.request.serial);
+        let Some(running) = self.running.as_mut().filter(waited) else { return };
         if let Some(max) = self.config.max_retries {
             running.retries += 1;
             if running.retries > max {

@@ -94,17 +94,22 @@ fn restart_and_loss() {
     visit.assert_right("coordinated, restart and loss");
 }
 
+/// Two losses make too many states to visit them all: some of them, those after the fewest steps first.
+fn two_losses(most: usize) {
+    let explored = stripe(2, 2, &[&[Write(0)]], Faults { losses: 2, ..NONE });
+    let visit = explored.visit_up_to(most);
+    visit.assert_no_violation("coordinated, two parity units, the first states with two losses");
+}
+
 #[test]
 fn two_parity_units_with_two_losses() {
-    let visit = stripe(1, 2, &[&[Write(0)]], Faults { losses: 2, ..NONE }).visit();
-    visit.assert_right("coordinated, one data and two parity units, two losses");
+    two_losses(200_000);
 }
 
 #[test]
 #[ignore = "takes minutes; docs/stripes.md has the command"]
 fn long_two_parity_units_with_two_losses() {
-    let visit = stripe(2, 2, &[&[Write(0)]], Faults { losses: 2, ..NONE }).visit();
-    visit.assert_right("coordinated, two parity units, two losses");
+    two_losses(10_000_000);
 }
 
 #[test]

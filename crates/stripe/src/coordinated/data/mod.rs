@@ -46,8 +46,8 @@ pub struct DataConfig {
 pub struct DataServer<C> {
     config: DataConfig,
     phase: Phase<C>,
-    /// Whether a wake is to come.
-    waking: bool,
+    /// What the wake to come was asked for: the update that was under way.
+    waking: Option<Stamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -61,7 +61,7 @@ impl<C: Content> DataServer<C> {
     /// The server of a stripe that has just been created: all units and parity units are zero.
     pub fn created(config: DataConfig) -> DataServer<C> {
         let phase = Phase::Serving(Serving::new(&config, Lineage::default()));
-        DataServer { config, phase, waking: false }
+        DataServer { config, phase, waking: None }
     }
 
     /// The server after a restart, with what its disk still holds. An empty disk makes it take the place
@@ -80,7 +80,7 @@ impl<C: Content> DataServer<C> {
             }
             [only] => Phase::Serving(Serving::in_doubt(&config, None, only.clone())),
         };
-        let mut server = DataServer { config, phase, waking: false };
+        let mut server = DataServer { config, phase, waking: None };
         server.retry(now, effects);
         server
     }
@@ -102,8 +102,13 @@ impl<C: Content> DataServer<C> {
     pub fn handle(&mut self, now: Time, input: Input<C>, effects: &mut Vec<Effect<C>>) {
         match input {
             Input::Wake(Timer::Retry) => {
-                self.waking = false;
-                self.retry(now, effects);
+                let woken_for = self.waking.take();
+                if woken_for == Some(self.waited_for()) {
+                    self.retry(now, effects);
+                } else if !self.is_quiet() {
+                    // It was meant for an update that is done: this one has not waited long.
+                    self.wake(now, effects);
+                }
                 return;
             }
             Input::Start(_) | Input::Wake(_) => return,
@@ -124,6 +129,14 @@ impl<C: Content> DataServer<C> {
         }
     }
 
+    /// Names what it waits for: the update under way.
+    fn waited_for(&self) -> Stamp {
+        match &self.phase {
+            Phase::Serving(serving) => serving.under_way_to(),
+            Phase::Lost(_) => Stamp::default(),
+        }
+    }
+
     /// Asks again for all that is missing.
     fn retry(&mut self, now: Time, effects: &mut Vec<Effect<C>>) {
         match &self.phase {
@@ -136,8 +149,8 @@ impl<C: Content> DataServer<C> {
     }
 
     fn wake(&mut self, now: Time, effects: &mut Vec<Effect<C>>) {
-        if !self.waking {
-            self.waking = true;
+        if self.waking.is_none() {
+            self.waking = Some(self.waited_for());
             let at = now.saturating_add(self.config.retry);
             effects.push(Effect::Wake { at, timer: Timer::Retry });
         }

@@ -55,6 +55,11 @@ impl<C: Content> Serving<C> {
         self.update.is_none()
     }
 
+    /// What the update under way ends at; the first content without one.
+    pub(super) fn under_way_to(&self) -> Stamp {
+        self.update.as_ref().map_or(Stamp::default(), |update| update.to.stamp)
+    }
+
     /// The version that may be shown: not one after which a newer one may have been shown already.
     pub(super) fn readable(&self) -> Option<&Lineage> {
         let hidden = self.update.as_ref().is_some_and(|update| update.hides(&self.current));
