@@ -6,6 +6,7 @@ use crate::double_booking;
 use crate::evaluation::Evaluation;
 use crate::nearest::nearest;
 use crate::next_steps;
+use crate::proxy;
 use crate::replicast;
 use crate::stripes;
 
@@ -16,6 +17,7 @@ pub static CATALOGUE: &[Evaluation] = &[
     dctcp::EVALUATION,
     double_booking::EVALUATION,
     next_steps::EVALUATION,
+    proxy::EVALUATION,
     stripes::EVALUATION,
 ];
 
