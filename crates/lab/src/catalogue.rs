@@ -8,6 +8,7 @@ use crate::nearest::nearest;
 use crate::next_steps;
 use crate::proxy;
 use crate::replicast;
+use crate::stripes;
 
 /// Every evaluation. A new one is a line here, a module like `replicast`, and its experiment files.
 pub static CATALOGUE: &[Evaluation] = &[
@@ -17,6 +18,7 @@ pub static CATALOGUE: &[Evaluation] = &[
     double_booking::EVALUATION,
     next_steps::EVALUATION,
     proxy::EVALUATION,
+    stripes::EVALUATION,
 ];
 
 /// The evaluation called `name`, or else the name that is most like it.
