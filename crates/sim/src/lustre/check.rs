@@ -1,0 +1,114 @@
+//! Whether the parts of a Lustre scenario fit together.
+
+use slotcast_schedule::Policy;
+use slotcast_units::{Size, Span};
+
+use super::scenario::{Access, LustreScenario};
+use crate::check::ScenarioError;
+
+/// Most RPCs that all clients together may have under way: more would not fit a machine's memory.
+const MOST_UNDER_WAY: u64 = 1 << 26;
+
+/// Finds the first reason for which `scenario` cannot be run.
+///
+/// # Errors
+/// Names the setting, what is wrong with it and what would be right.
+pub fn check_lustre(scenario: &LustreScenario) -> Result<(), ScenarioError> {
+    let LustreScenario { client, network, ost, elevator, disk, mdt, layout, timeout, .. } = scenario;
+    let positive = |key, is_positive: bool| match is_positive {
+        true => Ok(()),
+        false => Err(ScenarioError { key, problem: "must be more than zero".into() }),
+    };
+    let wrong = |key, problem: String| Err(ScenarioError { key, problem });
+
+    positive("client.rpcs_in_flight", client.rpcs_in_flight > 0)?;
+    positive("client.rpc_size", client.rpc_size > Size::ZERO)?;
+    positive("network.rate", network.rate.as_bps() > 0)?;
+    positive("ost.count", ost.count > 0)?;
+    positive("ost.threads", ost.threads > 0)?;
+    positive("elevator.unplug_at", elevator.unplug_at > 0)?;
+    positive("disk.members", disk.members > 0)?;
+    positive("disk.chunk", disk.chunk > Size::ZERO)?;
+    positive("disk.read_rate", disk.read_rate.as_bps() > 0)?;
+    positive("disk.write_rate", disk.write_rate.as_bps() > 0)?;
+    positive("cache.rate", scenario.cache.rate.as_bps() > 0)?;
+    positive("mdt.threads", mdt.threads > 0)?;
+    positive("layout.stripe_size", layout.stripe_size > Size::ZERO)?;
+    positive("timeout.parts", timeout.parts > 0)?;
+    positive("timeout.early_extra", timeout.early_extra > Span::ZERO)?;
+    if timeout.history.as_ns() < u64::from(timeout.parts) {
+        return wrong("timeout.history", "must be at least a nanosecond for each of its parts".into());
+    }
+    if timeout.at_least > timeout.at_most {
+        return wrong("timeout.at_least", format!("must not exceed timeout.at_most ({})", timeout.at_most));
+    }
+    for (key, whole, jitter) in [
+        ("disk.seek_jitter", disk.seek, disk.seek_jitter),
+        ("disk.latency_jitter", disk.latency, disk.latency_jitter),
+    ] {
+        if jitter > whole {
+            return wrong(key, format!("must not exceed what it varies ({whole})"));
+        }
+    }
+    if scenario.cache.size > Size::ZERO && disk.members > 1 {
+        let problem = "the cache stands before a single disk; expected disk.members = 1";
+        return wrong("cache.size", problem.into());
+    }
+    if !can_build(&scenario.scheduler.policy) {
+        let problem = "levels and slices need at least one entry, and slices some time";
+        return wrong("scheduler.policy", problem.into());
+    }
+    if scenario.jobs.is_empty() {
+        return wrong("job", "nobody does anything; expected at least one `[[job]]`".into());
+    }
+    let mut under_way = 0u64;
+    for job in &scenario.jobs {
+        positive("job.clients", job.clients > 0)?;
+        positive("job.size", job.size > Size::ZERO)?;
+        positive("job.transfer", job.transfer > Size::ZERO)?;
+        positive("job.sets", job.sets > 0)?;
+        let most = Size::from_bytes(u64::MAX / 4 / u64::from(job.clients));
+        if job.size > most {
+            return wrong("job.size", format!("{} for each client is beyond the clock", job.size));
+        }
+        if !job.direct && job.access == Access::Random {
+            return wrong("job.access", "random needs `direct = true`: one call at a time".into());
+        }
+        if !job.direct && job.interval > Span::ZERO {
+            return wrong("job.interval", "pauses need `direct = true`: one call at a time".into());
+        }
+        let each = u64::from(client.rpcs_in_flight) * u64::from(stripes(scenario));
+        under_way = under_way.saturating_add(each.saturating_mul(u64::from(job.clients)));
+    }
+    if under_way > MOST_UNDER_WAY {
+        let problem = format!(
+            "{under_way} RPCs could be under way at once; expected clients times OSTs of a file times \
+             RPCs in flight to be at most {MOST_UNDER_WAY}"
+        );
+        return wrong("client.rpcs_in_flight", problem);
+    }
+    Ok(())
+}
+
+/// OSTs of a file.
+fn stripes(scenario: &LustreScenario) -> u32 {
+    match scenario.layout.stripe_count {
+        0 => scenario.ost.count,
+        count => count.min(scenario.ost.count),
+    }
+}
+
+/// Whether [`Policy::build`] takes it.
+fn can_build(policy: &Policy) -> bool {
+    match policy {
+        Policy::Levels(_, levels) => !levels.is_empty() && levels.iter().all(can_build),
+        Policy::TimeSlices(slices) => {
+            let fits = |slice: &slotcast_schedule::Slice| {
+                slice.span > Span::ZERO && can_build(&slice.policy)
+            };
+            !slices.is_empty() && slices.iter().all(fits)
+        }
+        Policy::DeadlineFirst(_, inner) => can_build(inner),
+        _ => true,
+    }
+}
