@@ -4,6 +4,7 @@ use crate::choosy;
 use crate::dctcp;
 use crate::double_booking;
 use crate::evaluation::Evaluation;
+use crate::lustre;
 use crate::nearest::nearest;
 use crate::next_steps;
 use crate::replicast;
@@ -15,6 +16,7 @@ pub static CATALOGUE: &[Evaluation] = &[
     dctcp::EVALUATION,
     double_booking::EVALUATION,
     next_steps::EVALUATION,
+    lustre::EVALUATION,
 ];
 
 /// The evaluation called `name`, or else the name that is most like it.

@@ -162,7 +162,6 @@ pub(crate) enum Model {
     /// The file is an experiment like those of `slotcast sim`; the function makes rows of its runs.
     Cluster(fn(&[Measured]) -> Findings),
     /// Another model, with files of its own. The number replaces the file's number of seeds.
-    #[expect(dead_code, reason = "the models beside the cluster come next")]
     Other(Prepare),
 }
 

@@ -29,6 +29,7 @@ mod estimate;
 mod evaluation;
 mod experiment;
 mod input_error;
+mod lustre;
 mod metrics;
 mod nearest;
 mod next_steps;
@@ -63,6 +64,7 @@ pub use evaluation::{
 };
 pub use experiment::{Experiment, MOST_POINTS, Point, SweptAxis};
 pub use input_error::InputError;
+pub use lustre::{LustreExperiment, LustrePoint};
 pub use metrics::{
     Better, LatencyMetrics, Metric, Metrics, metric_definitions, named_counts, run_metrics,
     total_counts,

@@ -14,7 +14,8 @@ const MOST_UNDER_WAY: u64 = 1 << 26;
 /// # Errors
 /// Names the setting, what is wrong with it and what would be right.
 pub fn check_lustre(scenario: &LustreScenario) -> Result<(), ScenarioError> {
-    let LustreScenario { client, network, ost, elevator, disk, mdt, layout, timeout, .. } = scenario;
+    let LustreScenario { client, network, ost, elevator, disk, mdt, layout, timeout, .. } =
+        scenario;
     let positive = |key, is_positive: bool| match is_positive {
         true => Ok(()),
         false => Err(ScenarioError { key, problem: "must be more than zero".into() }),
@@ -37,10 +38,16 @@ pub fn check_lustre(scenario: &LustreScenario) -> Result<(), ScenarioError> {
     positive("timeout.parts", timeout.parts > 0)?;
     positive("timeout.early_extra", timeout.early_extra > Span::ZERO)?;
     if timeout.history.as_ns() < u64::from(timeout.parts) {
-        return wrong("timeout.history", "must be at least a nanosecond for each of its parts".into());
+        return wrong(
+            "timeout.history",
+            "must be at least a nanosecond for each of its parts".into(),
+        );
     }
     if timeout.at_least > timeout.at_most {
-        return wrong("timeout.at_least", format!("must not exceed timeout.at_most ({})", timeout.at_most));
+        return wrong(
+            "timeout.at_least",
+            format!("must not exceed timeout.at_most ({})", timeout.at_most),
+        );
     }
     for (key, whole, jitter) in [
         ("disk.seek_jitter", disk.seek, disk.seek_jitter),

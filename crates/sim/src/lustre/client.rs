@@ -259,7 +259,12 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    fn sent(client: &mut Client, job: &Job, striping: &Striping, object: Option<u64>) -> Vec<(u64, u64)> {
+    fn sent(
+        client: &mut Client,
+        job: &Job,
+        striping: &Striping,
+        object: Option<u64>,
+    ) -> Vec<(u64, u64)> {
         let settings = ClientSettings { readahead: Size::from_mib(3), ..ClientSettings::default() };
         let mut out = Vec::new();
         let mut random = Streams::new(1).stream("test", 0);

@@ -2,9 +2,7 @@
 
 use slotcast_engine::TimerId;
 use slotcast_schedule::RequestId;
-use slotcast_schedule::timeout::{
-    ClientTimeout, EarlyReplies, Estimator, Extension, Finished,
-};
+use slotcast_schedule::timeout::{ClientTimeout, EarlyReplies, Estimator, Extension, Finished};
 use slotcast_units::{Span, Time};
 
 use super::report::TimeoutReport;
@@ -167,7 +165,8 @@ mod tests {
         assert_eq!(patience.deadline(at(1), None), at(1) + Span::from_ms(67_500));
         assert_eq!(patience.deadline(at(1), Some(Span::from_secs(20))), at(31));
         let fixed = TimeoutRule::Fixed(Span::from_secs(50));
-        let patience = Patience::new(&TimeoutSettings { rule: fixed, ..TimeoutSettings::default() });
+        let patience =
+            Patience::new(&TimeoutSettings { rule: fixed, ..TimeoutSettings::default() });
         assert_eq!(patience.deadline(at(1), Some(Span::from_secs(20))), at(51));
     }
 

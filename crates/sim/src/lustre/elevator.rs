@@ -63,7 +63,13 @@ impl Elevator {
     }
 
     /// Takes in a piece of an RPC.
-    pub(crate) fn add(&mut self, direction: Direction, place: u64, length: u64, piece: u32) -> Plug {
+    pub(crate) fn add(
+        &mut self,
+        direction: Direction,
+        place: u64,
+        length: u64,
+        piece: u32,
+    ) -> Plug {
         if let Some(at) = self.find(direction, |held| held.end() == place, length) {
             self.held[at].length += length;
             self.held[at].pieces.push(piece);
@@ -160,7 +166,10 @@ mod tests {
         // Closes the gap between 4..7 and 8..9.
         write(8, 5);
         write(7, 6);
-        assert_eq!(drained(&mut elevator), [(4, 4, vec![4, 2, 3, 6]), (8, 1, vec![5]), (20, 1, vec![1])]);
+        assert_eq!(
+            drained(&mut elevator),
+            [(4, 4, vec![4, 2, 3, 6]), (8, 1, vec![5]), (20, 1, vec![1])]
+        );
         assert!(!elevator.is_plugged());
     }
 
@@ -195,7 +204,10 @@ mod tests {
     fn eight_requests_pull_the_plug_and_merged_ones_count_once() {
         let mut elevator = elevator(ElevatorKind::Deadline);
         for piece in 0..4u32 {
-            assert_ne!(elevator.add(Direction::Write, u64::from(piece) * MIB, MIB, piece), Plug::Full);
+            assert_ne!(
+                elevator.add(Direction::Write, u64::from(piece) * MIB, MIB, piece),
+                Plug::Full
+            );
         }
         for piece in 1..7u32 {
             let place = u64::from(piece) * 100 * MIB;

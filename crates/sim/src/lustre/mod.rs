@@ -8,7 +8,8 @@
 //! A write goes this way: the client sends a request (1 KiB), which waits at the OST until the scheduler
 //! gives it to a thread. The thread fetches the data from the client, allocates blocks, hands the pieces
 //! to the elevator of the disk, and answers when all are on disk. A read looks up its blocks, waits for
-//! the disk, and sends the data; its thread is held until the client has them.
+//! the disk, asks the client whether it is ready, and sends the data; its thread is held until the client
+//! has them.
 //!
 //! Each file is one idea: `client` and `striping` say what is sent next, `nic` when it arrives, `ost` who
 //! executes it, `allocator` where it lies, `elevator`, `disk` and `cache` when it is stored, `deadlines`
@@ -32,7 +33,8 @@ mod striping;
 
 pub use check::check_lustre;
 pub use report::{
-    DirectionUse, DiskUse, JobReport, LustreReport, PhaseReport, SIZE_CLASSES, Sample, TimeoutReport,
+    DirectionUse, DiskUse, JobReport, LustreReport, PhaseReport, SIZE_CLASSES, Sample,
+    TimeoutReport,
 };
 pub use scenario::{
     Access, ArraySettings, CacheSettings, ClientSettings, ElevatorKind, ElevatorSettings,

@@ -44,6 +44,9 @@ enum Kind {
     Request,
     /// A server asks for the data of a write.
     Get,
+    /// A server has the data of a read, and the client is ready for it.
+    Put,
+    Ready,
     /// The data of a write or of a read.
     Bulk,
     Reply,
@@ -252,6 +255,16 @@ impl LustreModel {
                 let way = (rpc.client, self.node_of_ost(rpc.ost));
                 self.post(Kind::Bulk, about, way, rpc.request.length, agenda);
             }
+            Kind::Put => {
+                let rpc = self.rpcs.get(about);
+                let way = (rpc.client, self.node_of_ost(rpc.ost));
+                self.tell(Kind::Ready, about, way, agenda);
+            }
+            Kind::Ready => {
+                let rpc = *self.rpcs.get(about);
+                let way = (self.node_of_ost(rpc.ost), rpc.client);
+                self.post(Kind::Bulk, about, way, rpc.request.length, agenda);
+            }
             Kind::Bulk => match self.rpcs.get(about).request.direction {
                 Direction::Write => self.map(about, agenda),
                 Direction::Read => {
@@ -381,7 +394,8 @@ impl LustreModel {
         let job = &self.scenario.jobs[state.job as usize];
         match state.stands(job) {
             Then::Pauses => {
-                let pause = job.interval + Span::from_ns(self.random.below(job.interval.as_ns() / 20 + 1));
+                let pause =
+                    job.interval + Span::from_ns(self.random.below(job.interval.as_ns() / 20 + 1));
                 agenda.after(pause, LustreEvent::Resume { client });
             }
             Then::GoesOn => self.send(now, client, Some(object), agenda),
@@ -459,15 +473,13 @@ impl LustreModel {
     /// Looks up or allocates the blocks of the next piece.
     fn map(&mut self, number: u32, agenda: &mut Agenda<LustreEvent>) {
         let rpc = self.rpcs.get_mut(number);
-        let Request { object, offset, length, direction, .. } = rpc.request;
+        let Request { object, offset, length, .. } = rpc.request;
         let (offset, left) = (offset + rpc.mapped, length.as_bytes() - rpc.mapped);
-        let time = self.scenario.ost.allocation_time;
-        let is_read = direction == Direction::Read;
-        let ost = &mut self.osts[rpc.ost as usize];
-        let (mapped, span) = ost.map(object.0, offset, left, is_read, time);
+        let mapped = self.osts[rpc.ost as usize].map(object.0, offset, left);
         rpc.mapped += mapped.length;
         rpc.piece = (mapped.place, mapped.length);
         rpc.pieces += 1;
+        let span = self.scenario.ost.allocation_time;
         agenda.after(span, LustreEvent::Mapped { rpc: number });
     }
 
@@ -578,7 +590,7 @@ impl LustreModel {
         let Rpc { request, client, ost, .. } = *rpc;
         let way = (self.node_of_ost(ost), client);
         match request.direction {
-            Direction::Read => self.post(Kind::Bulk, number, way, request.length, agenda),
+            Direction::Read => self.tell(Kind::Put, number, way, agenda),
             Direction::Write => {
                 self.executed(now, number, agenda);
                 self.tell(Kind::Reply, number, way, agenda);

@@ -3,12 +3,12 @@
 use rustc_hash::FxHashMap;
 use slotcast_engine::{Stream, Streams, TimerId};
 use slotcast_schedule::{Request, Scheduler};
-use slotcast_units::{Size, Span, Time};
+use slotcast_units::{Size, Time};
 
 use super::allocator::{Allocator, Mapped, ObjectMap};
 use super::cache::Cache;
 use super::deadlines::ServerClock;
-use super::disk::{Disk, around};
+use super::disk::Disk;
 use super::scenario::LustreScenario;
 
 /// One OST on a server of its own: a ptlrpc service, whose threads execute what its scheduler gives them.
@@ -77,23 +77,10 @@ impl Ost {
         self.scheduler.finished(now, request);
     }
 
-    /// Where the next bytes of an object lie, and how long it takes to find that out.
-    pub(crate) fn map(
-        &mut self,
-        object: u64,
-        offset: u64,
-        length: u64,
-        is_read: bool,
-        allocation: Span,
-    ) -> (Mapped, Span) {
+    /// Where the next bytes of an object lie; blocks that are missing are taken.
+    pub(crate) fn map(&mut self, object: u64, offset: u64, length: u64) -> Mapped {
         let map = self.objects.entry(object).or_default();
-        let mapped = self.allocator.map(map, offset, Size::from_bytes(length));
-        let part = match (is_read, mapped.was_allocated) {
-            (true, _) => allocation / 20,
-            (false, true) => allocation / 5,
-            (false, false) => allocation,
-        };
-        (mapped, around(part, part / 5, &mut self.random))
+        self.allocator.map(map, offset, Size::from_bytes(length))
     }
 
     /// Takes blocks for the first `size` bytes of an object, as if it had been written at once.

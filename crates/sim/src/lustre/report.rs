@@ -59,10 +59,10 @@ pub struct PhaseReport {
 }
 
 impl PhaseReport {
-    /// Bytes per second from the first start to the last answer, as IOR says it; in MB/s.
-    pub fn mbps(&self) -> f64 {
-        let seconds = (self.ended - self.started).as_secs_f64();
-        if seconds > 0.0 { self.bytes as f64 / seconds / 1e6 } else { 0.0 }
+    /// Bytes from the first start to the last answer, as IOR counts; in MiB/s.
+    pub fn mib_per_s(&self) -> f64 {
+        let seconds = self.seconds();
+        if seconds > 0.0 { self.bytes as f64 / seconds / f64::from(1 << 20) } else { 0.0 }
     }
 
     /// From the first start to the last answer, in seconds.

@@ -92,8 +92,7 @@ pub struct OstSettings {
     /// Service threads. A thread is held from the moment at which it takes a request until the data is on
     /// disk, or with the client.
     pub threads: u32,
-    /// Time to allocate new blocks, plus or minus a fifth at random; where the blocks were preallocated a
-    /// fifth of it, to look blocks up for a read a twentieth.
+    /// Time to allocate or look up the blocks of a request.
     pub allocation_time: Span,
 }
 

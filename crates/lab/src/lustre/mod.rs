@@ -1,0 +1,41 @@
+//! The evaluation of "Lustre NRS Simulation" (seed 003) and of its authors' papers: schedulers, timeouts
+//! and time slices on the simulated Lustre, beside the published figures; and what nobody published, the
+//! schedulers against each other on mixed tenants.
+
+mod claims;
+mod experiment;
+mod nrs;
+mod policy;
+mod published;
+mod rows;
+mod runs;
+mod table;
+
+pub use experiment::{LustreExperiment, LustrePoint};
+
+use crate::evaluation::{Evaluation, Model, Part};
+
+/// A part whose file is a Lustre experiment.
+macro_rules! part {
+    ($title:literal, $file:literal, $evaluate:expr) => {
+        Part {
+            title: $title,
+            file: concat!("experiments/lustre/", $file, ".toml"),
+            text: include_str!(concat!("../../../../experiments/lustre/", $file, ".toml")),
+            model: Model::Other(|part, seeds| runs::prepare(part, seeds, $evaluate)),
+        }
+    };
+}
+
+/// The evaluation, for the catalogue.
+pub(crate) const EVALUATION: Evaluation = Evaluation {
+    name: "lustre",
+    title: "Lustre NRS Simulation (Qian, Wang), and its authors' papers on schedulers and timeouts",
+    by_default: false,
+    parts: &[
+        part!("One OST: FCFS and FRR", "one-ost", nrs::one_ost),
+        part!("144 OSTs as on the slides", "nrs-144", nrs::slides),
+        part!("144 OSTs as in the ISC 2009 paper, and merged requests", "isc09", nrs::paper),
+    ],
+    claims: claims::claims,
+};
