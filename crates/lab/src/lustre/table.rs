@@ -242,6 +242,7 @@ pub(super) static ALL: &[LustreSetting] = &[
         "The fixed timeout; the estimate before the first reply.",
         initial
     ),
+    whole!(timeout.first, SPAN, "If set, the timeout before the first reply."),
     whole!(timeout.at_least, SPAN, "Shortest timeout."),
     whole!(timeout.at_most, SPAN, "Longest timeout."),
     whole!(

@@ -73,7 +73,8 @@ impl ServerClock {
 pub(crate) enum Patience {
     ForEver,
     Fixed(Span),
-    Adaptive(ClientTimeout, Span),
+    /// The rule, and what it is applied to before a server is known.
+    Adaptive(ClientTimeout, Option<Span>),
 }
 
 impl Patience {
@@ -87,9 +88,10 @@ impl Patience {
                     margin: settings.margin,
                     at_least: settings.at_least,
                     at_most: settings.at_most,
-                    unknown: settings.initial,
+                    unknown: settings.first,
                 };
-                Patience::Adaptive(rule, settings.initial)
+                let initial = (settings.first == Span::ZERO).then_some(settings.initial);
+                Patience::Adaptive(rule, initial)
             }
         }
     }
@@ -101,8 +103,7 @@ impl Patience {
             Patience::Fixed(span) => now.saturating_add(*span),
             // The network's part is less than a millisecond, within the rule's margin.
             Patience::Adaptive(rule, initial) => {
-                let expected = Some(estimate.unwrap_or(*initial));
-                now.saturating_add(rule.after(expected, Span::ZERO))
+                now.saturating_add(rule.after(estimate.or(*initial), Span::ZERO))
             }
         }
     }
@@ -132,7 +133,7 @@ impl Punctuality {
             self.report.later_rpcs += 1;
             self.report.late_later += u64::from(is_late);
         }
-        if !is_late {
+        if !is_late && !is_first {
             self.used += (now - sent).as_secs_f64() / (deadline - sent).as_secs_f64();
         }
         let replies = early as usize;
@@ -143,7 +144,7 @@ impl Punctuality {
     }
 
     pub(crate) fn report(self) -> TimeoutReport {
-        let in_time = self.report.rpcs - self.report.late;
+        let in_time = self.report.later_rpcs - self.report.late_later;
         let mean_used = if in_time > 0 { self.used / in_time as f64 } else { 0.0 };
         TimeoutReport { mean_used, ..self.report }
     }
@@ -164,6 +165,9 @@ mod tests {
         let patience = Patience::new(&TimeoutSettings { rule, ..TimeoutSettings::default() });
         assert_eq!(patience.deadline(at(1), None), at(1) + Span::from_ms(67_500));
         assert_eq!(patience.deadline(at(1), Some(Span::from_secs(20))), at(31));
+        let first = Span::from_secs(50);
+        let patience = Patience::new(&TimeoutSettings { rule, first, ..TimeoutSettings::default() });
+        assert_eq!(patience.deadline(at(1), None), at(51));
         let fixed = TimeoutRule::Fixed(Span::from_secs(50));
         let patience =
             Patience::new(&TimeoutSettings { rule: fixed, ..TimeoutSettings::default() });

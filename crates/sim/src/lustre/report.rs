@@ -134,7 +134,7 @@ pub struct TimeoutReport {
     pub later_rpcs: u64,
     /// Of these, answered after their client had given up.
     pub late_later: u64,
-    /// Mean of response time over timeout, of the RPCs that were answered in time.
+    /// Mean of response time over timeout, of these RPCs as far as they were answered in time.
     pub mean_used: f64,
     /// RPCs that got so many early replies: none, one, two, ...
     pub by_early_replies: Vec<u64>,

@@ -263,6 +263,8 @@ pub struct TimeoutSettings {
     pub margin: Span,
     /// What a client takes for the estimate before the first reply.
     pub initial: Span,
+    /// If more than zero, the timeout itself before the first reply.
+    pub first: Span,
     /// Shortest timeout.
     pub at_least: Span,
     /// Longest timeout.
@@ -284,6 +286,7 @@ impl Default for TimeoutSettings {
             stretch: Share::from_percent(125),
             margin: Span::from_secs(5),
             initial: Span::from_secs(50),
+            first: Span::ZERO,
             at_least: Span::from_secs(5),
             at_most: Span::from_secs(600),
             early: None,
