@@ -9,7 +9,11 @@ mod policy;
 mod published;
 mod rows;
 mod runs;
+mod scale;
+mod slices;
 mod table;
+mod tenants;
+mod timeouts;
 
 pub use experiment::{LustreExperiment, LustrePoint};
 
@@ -36,6 +40,14 @@ pub(crate) const EVALUATION: Evaluation = Evaluation {
         part!("One OST: FCFS and FRR", "one-ost", nrs::one_ost),
         part!("144 OSTs as on the slides", "nrs-144", nrs::slides),
         part!("144 OSTs as in the ISC 2009 paper, and merged requests", "isc09", nrs::paper),
+        part!("Timeouts: fixed and adaptive", "timeouts", timeouts::slides),
+        part!("Jaguar: transfer sizes and a storage cache", "jaguar", scale::jaguar),
+        part!("Scalability: 32 to 8192 clients", "scalability", scale::scalability),
+        part!("Timeouts by factor", "timeouts-lambda", timeouts::by_factor),
+        part!("Early replies", "early-replies", timeouts::early_replies),
+        part!("Time slices", "time-slices", slices::time_slices),
+        part!("Two-level deadline", "deadlines", slices::deadlines),
+        part!("Three tenants under every policy", "tenants", tenants::tenants),
     ],
     claims: claims::claims,
 };

@@ -166,7 +166,8 @@ mod tests {
         assert_eq!(patience.deadline(at(1), None), at(1) + Span::from_ms(67_500));
         assert_eq!(patience.deadline(at(1), Some(Span::from_secs(20))), at(31));
         let first = Span::from_secs(50);
-        let patience = Patience::new(&TimeoutSettings { rule, first, ..TimeoutSettings::default() });
+        let patience =
+            Patience::new(&TimeoutSettings { rule, first, ..TimeoutSettings::default() });
         assert_eq!(patience.deadline(at(1), None), at(51));
         let fixed = TimeoutRule::Fixed(Span::from_secs(50));
         let patience =
