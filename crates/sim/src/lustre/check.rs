@@ -3,11 +3,16 @@
 use slotcast_schedule::Policy;
 use slotcast_units::{Size, Span};
 
-use super::scenario::{Access, LustreScenario};
+use super::job::Access;
+use super::scenario::LustreScenario;
 use crate::check::ScenarioError;
 
 /// Most RPCs that all clients together may have under way: more would not fit a machine's memory.
 const MOST_UNDER_WAY: u64 = 1 << 26;
+
+/// Most clients, and the longest time until one starts, stops or waits.
+const MOST_CLIENTS: u64 = 1 << 24;
+const LONGEST: Span = Span::from_secs(365 * 86_400);
 
 /// Finds the first reason for which `scenario` cannot be run.
 ///
@@ -68,8 +73,15 @@ pub fn check_lustre(scenario: &LustreScenario) -> Result<(), ScenarioError> {
     if scenario.jobs.is_empty() {
         return wrong("job", "nobody does anything; expected at least one `[[job]]`".into());
     }
-    let mut under_way = 0u64;
+    let (mut under_way, mut clients) = (0u64, 0u64);
     for job in &scenario.jobs {
+        clients += u64::from(job.clients);
+        let skewed = u128::from(job.skew.as_ns()) * u128::from(job.sets);
+        let times = [job.start, job.spread, job.interval, job.until, job.within];
+        let longest = times.into_iter().map(|span| u128::from(span.as_ns())).sum::<u128>();
+        if skewed + longest > u128::from(LONGEST.as_ns()) {
+            return wrong("job.skew", format!("a job is to be over within a year ({LONGEST})"));
+        }
         positive("job.clients", job.clients > 0)?;
         positive("job.size", job.size > Size::ZERO)?;
         positive("job.transfer", job.transfer > Size::ZERO)?;
@@ -86,6 +98,9 @@ pub fn check_lustre(scenario: &LustreScenario) -> Result<(), ScenarioError> {
         }
         let each = u64::from(client.rpcs_in_flight) * u64::from(stripes(scenario));
         under_way = under_way.saturating_add(each.saturating_mul(u64::from(job.clients)));
+    }
+    if clients > MOST_CLIENTS {
+        return wrong("job.clients", format!("{clients} clients are more than {MOST_CLIENTS}"));
     }
     if under_way > MOST_UNDER_WAY {
         let problem = format!(

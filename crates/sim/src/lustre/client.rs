@@ -4,7 +4,8 @@ use slotcast_engine::Stream;
 use slotcast_schedule::Direction;
 use slotcast_units::{Span, Time};
 
-use super::scenario::{Access, ClientSettings, Job, Work};
+use super::job::{Access, Job, Work};
+use super::scenario::ClientSettings;
 use super::striping::{Extent, Striping};
 
 /// One process on a node of its own, with one OSC for each object of its file.

@@ -23,6 +23,7 @@ mod deadlines;
 mod disk;
 mod elevator;
 mod event;
+mod job;
 mod measure;
 mod model;
 mod nic;
@@ -32,14 +33,15 @@ mod scenario;
 mod striping;
 
 pub use check::check_lustre;
+pub use job::{Access, Files, Job, Work};
 pub use report::{
     DirectionUse, DiskUse, JobReport, LustreReport, PhaseReport, SIZE_CLASSES, Sample,
     TimeoutReport,
 };
 pub use scenario::{
-    Access, ArraySettings, CacheSettings, ClientSettings, ElevatorKind, ElevatorSettings,
-    FabricSettings, Files, Job, LayoutSettings, LustreScenario, MdtSettings, OstSettings,
-    SampleSettings, SchedulerSettings, TimeoutRule, TimeoutSettings, Work,
+    ArraySettings, CacheSettings, ClientSettings, ElevatorKind, ElevatorSettings, FabricSettings,
+    LayoutSettings, LustreScenario, MdtSettings, OstSettings, SampleSettings, SchedulerSettings,
+    TimeoutRule, TimeoutSettings,
 };
 
 use slotcast_engine::Simulation;
