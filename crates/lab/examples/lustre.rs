@@ -1,4 +1,5 @@
-//! Runs a Lustre experiment file and prints what its jobs saw, point by point:
+//! Runs a Lustre experiment file and prints what its jobs saw, point by point; without a file it lists the
+//! keys that a file can set:
 //!
 //!     cargo run --release -p slotcast-lab --example lustre -- experiments/lustre/one-ost.toml
 
@@ -10,8 +11,10 @@ use slotcast_sim::lustre::{DirectionUse, LustreReport, PhaseReport, run_lustre};
 
 fn main() -> ExitCode {
     let Some(path) = std::env::args().nth(1) else {
-        eprintln!("expected the path of a Lustre experiment file");
-        return ExitCode::FAILURE;
+        for (key, kind, doc) in LustreExperiment::keys() {
+            println!("{key:26} {doc} ({kind})");
+        }
+        return ExitCode::SUCCESS;
     };
     let experiment = match LustreExperiment::from_file(Path::new(&path)) {
         Ok(experiment) => experiment,

@@ -79,7 +79,7 @@ fn requests_at_random_wait_as_in_m_d_1() {
         ..exact()
     };
     let wait = utilization * service.as_us_f64() / (2.0 * (1.0 - utilization));
-    let network = (3 * 2048 + 65_536) as f64 / 1e3;
+    let network = f64::from(3 * 2048 + 65_536) / 1e3;
     let expected = network + service.as_us_f64() + wait;
     let found: Vec<f64> =
         (1..=5).map(|seed| read(&run_lustre(&scenario, seed).unwrap()).response.mean).collect();

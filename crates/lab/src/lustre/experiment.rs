@@ -53,6 +53,14 @@ impl LustrePoint {
 }
 
 impl LustreExperiment {
+    /// Every key that a file can set: its name, its unit and range, and what it means.
+    pub fn keys() -> impl Iterator<Item = (&'static str, String, &'static str)> {
+        table::ALL.iter().map(|setting| {
+            let kind = format!("{}, {}", setting.kind.name(), setting.kind.range());
+            (setting.key, kind, setting.doc)
+        })
+    }
+
     /// Reads the experiment file at `path`.
     ///
     /// # Errors

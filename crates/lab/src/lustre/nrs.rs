@@ -1,7 +1,7 @@
 //! Order of arrival against object-based round robin.
 
 use super::published::{self, Policies};
-use super::rows::{Way, at, bandwidth, row, seeks};
+use super::rows::{Way, all_seeks, at, bandwidth, row, seeks};
 use super::runs::Measured;
 use crate::evaluation::{Figures, Findings, Row};
 
@@ -27,6 +27,8 @@ pub(super) fn one_ost(measured: &[Measured]) -> Findings {
                 add(row(id("bandwidth"), Some(published.rate(way)), &rate, "MiB/s"));
                 add(row(id("seeks"), Some(published.seeks), &seeks(measured, way), "1/s"));
             }
+            let id = format!("{place}/{policy}/all_seeks");
+            add(row(id, Some(published.seeks), &all_seeks(measured), "1/s"));
         }
         gains(&place, &points, |policy, way| published::one_ost(policy).rate(way))
             .into_iter()

@@ -63,6 +63,17 @@ pub(super) fn seeks(measured: &Measured, way: Way) -> Vec<f64> {
     })
 }
 
+/// Seeks per second of one disk over writes and reads together.
+pub(super) fn all_seeks(measured: &Measured) -> Vec<f64> {
+    let disks = f64::from(measured.scenario().ost.count * measured.scenario().disk.members);
+    measured.per_seed(|report| {
+        let seconds = |way: Way| way.phase(report).map_or(0.0, PhaseReport::seconds);
+        let seeks = |way: Way| way.disks(report).seeks as f64;
+        let sum = |of: &dyn Fn(Way) -> f64| Way::BOTH.into_iter().map(of).sum::<f64>();
+        sum(&seeks) / disks / sum(&seconds)
+    })
+}
+
 /// The point with these values of swept keys.
 pub(super) fn at<'a>(measured: &'a [Measured], wanted: &[(&str, &str)]) -> Option<&'a Measured> {
     measured.iter().find(|measured| {

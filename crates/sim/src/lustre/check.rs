@@ -3,7 +3,7 @@
 use slotcast_schedule::Policy;
 use slotcast_units::{Size, Span};
 
-use super::job::Access;
+use super::job::{Access, Work};
 use super::scenario::LustreScenario;
 use crate::check::ScenarioError;
 
@@ -92,6 +92,11 @@ pub fn check_lustre(scenario: &LustreScenario) -> Result<(), ScenarioError> {
         }
         if !job.direct && job.access == Access::Random {
             return wrong("job.access", "random needs `direct = true`: one call at a time".into());
+        }
+        if job.until > Span::ZERO && job.work == Work::WriteRead {
+            let problem =
+                "a job that reads what it has written ends by itself; expected no `until`";
+            return wrong("job.until", problem.into());
         }
         if !job.direct && job.interval > Span::ZERO {
             return wrong("job.interval", "pauses need `direct = true`: one call at a time".into());

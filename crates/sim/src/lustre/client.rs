@@ -8,6 +8,14 @@ use super::job::{Access, Job, Work};
 use super::scenario::ClientSettings;
 use super::striping::{Extent, Striping};
 
+/// What a client goes by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules<'a> {
+    pub(crate) job: &'a Job,
+    pub(crate) settings: &'a ClientSettings,
+    pub(crate) striping: &'a Striping,
+}
+
 /// One process on a node of its own, with one OSC for each object of its file.
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -111,26 +119,25 @@ impl Client {
     pub(crate) fn send(
         &mut self,
         now: Time,
-        job: &Job,
-        settings: &ClientSettings,
-        striping: &Striping,
+        rules: Rules<'_>,
         object: Option<u64>,
         random: &mut Stream,
         out: &mut Vec<Extent>,
     ) {
+        let Rules { job, striping, .. } = rules;
         if job.until > Span::ZERO && now > Time::ZERO + job.until {
             self.left = 0;
             return;
         }
         match (job.direct, self.direction) {
-            (true, _) if self.under_way == 0 => self.call(job, settings, striping, random, out),
+            (true, _) if self.under_way == 0 => self.call(rules, random, out),
             (true, _) => {}
-            (false, Direction::Read) => self.read_ahead(job, settings, striping, out),
+            (false, Direction::Read) => self.read_ahead(rules, out),
             (false, Direction::Write) => match object {
-                Some(object) => self.write_behind(object, job, settings, striping, out),
+                Some(object) => self.write_behind(object, rules, out),
                 None => {
                     for object in 0..striping.count {
-                        self.write_behind(object, job, settings, striping, out);
+                        self.write_behind(object, rules, out);
                     }
                 }
             },
@@ -138,14 +145,8 @@ impl Client {
     }
 
     /// One call with direct I/O: all its RPCs at once.
-    fn call(
-        &mut self,
-        job: &Job,
-        settings: &ClientSettings,
-        striping: &Striping,
-        random: &mut Stream,
-        out: &mut Vec<Extent>,
-    ) {
+    fn call(&mut self, rules: Rules<'_>, random: &mut Stream, out: &mut Vec<Extent>) {
+        let Rules { job, settings, striping } = rules;
         if self.left == 0 {
             return;
         }
@@ -168,13 +169,8 @@ impl Client {
 
     /// Buffered reads, in the order of the file: as far ahead as the window goes, and until an OSC has no
     /// more room.
-    fn read_ahead(
-        &mut self,
-        job: &Job,
-        settings: &ClientSettings,
-        striping: &Striping,
-        out: &mut Vec<Extent>,
-    ) {
+    fn read_ahead(&mut self, rules: Rules<'_>, out: &mut Vec<Extent>) {
+        let Rules { job, settings, striping } = rules;
         let largest = settings.rpc_size.min(job.transfer).as_bytes();
         while self.left > 0 {
             if self.next >= self.end {
@@ -193,14 +189,8 @@ impl Client {
     }
 
     /// Buffered writes to one object.
-    fn write_behind(
-        &mut self,
-        object: u64,
-        job: &Job,
-        settings: &ClientSettings,
-        striping: &Striping,
-        out: &mut Vec<Extent>,
-    ) {
+    fn write_behind(&mut self, object: u64, rules: Rules<'_>, out: &mut Vec<Extent>) {
+        let Rules { job, settings, striping } = rules;
         let largest = settings.rpc_size.min(job.transfer).as_bytes();
         while self.left > 0 && self.osc(object).under_way < settings.rpcs_in_flight {
             let mut next = striping.next_in(object, self.osc(object).next);
@@ -269,7 +259,8 @@ mod tests {
         let settings = ClientSettings { readahead: Size::from_mib(3), ..ClientSettings::default() };
         let mut out = Vec::new();
         let mut random = Streams::new(1).stream("test", 0);
-        client.send(Time::ZERO, job, &settings, striping, object, &mut random, &mut out);
+        let rules = Rules { job, settings: &settings, striping };
+        client.send(Time::ZERO, rules, object, &mut random, &mut out);
         out.iter().map(|extent| (extent.object, extent.offset / MIB)).collect()
     }
 

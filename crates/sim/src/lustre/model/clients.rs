@@ -5,7 +5,7 @@ use slotcast_schedule::{ClassId, ClientId, Direction, ObjectId, Request, Request
 use slotcast_units::{Span, Time};
 
 use super::{Kind, LustreModel, Rpc};
-use crate::lustre::client::{Client, Then};
+use crate::lustre::client::{Client, Rules, Then};
 use crate::lustre::event::LustreEvent;
 use crate::lustre::job::Work;
 use crate::lustre::striping::Extent;
@@ -46,12 +46,10 @@ impl LustreModel {
     ) {
         let mut extents = std::mem::take(&mut self.extents);
         let state = &mut self.clients[client as usize];
-        let job_index = state.job;
-        let job = &self.scenario.jobs[job_index as usize];
+        let job = &self.scenario.jobs[state.job as usize];
         let is_first = state.sent == 0;
-        let settings = &self.scenario.client;
-        let random = &mut self.random;
-        state.send(now, job, settings, &self.striping, object, random, &mut extents);
+        let rules = Rules { job, settings: &self.scenario.client, striping: &self.striping };
+        state.send(now, rules, object, &mut self.random, &mut extents);
         let stands = state.stands(job);
         for (nth, extent) in extents.drain(..).enumerate() {
             self.send_rpc(now, client, extent, is_first && nth == 0, agenda);

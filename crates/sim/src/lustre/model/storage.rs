@@ -39,7 +39,7 @@ impl LustreModel {
         match is_kept {
             Some(true) => self.cached(number, length, agenda),
             Some(false) => {}
-            None => self.to_disks(rpc.ost, number, place, length, agenda),
+            None => self.enter_elevators(rpc.ost, number, place, length, agenda),
         }
         self.destage(rpc.ost, agenda);
         if rpc.mapped < rpc.request.length.as_bytes() {
@@ -53,7 +53,7 @@ impl LustreModel {
     }
 
     /// Through the elevators of the members on which the piece lies.
-    pub(super) fn to_disks(
+    pub(super) fn enter_elevators(
         &mut self,
         ost: u32,
         number: u32,
