@@ -3,13 +3,16 @@
 //! schedulers against each other on mixed tenants.
 
 mod claims;
+mod draft;
 mod experiment;
 mod nrs;
 mod policy;
 mod published;
+mod replicast_order;
 mod rows;
 mod runs;
 mod scale;
+mod sizes;
 mod slices;
 mod table;
 mod tenants;
@@ -40,6 +43,7 @@ pub(crate) const EVALUATION: Evaluation = Evaluation {
         part!("One OST: FCFS and FRR", "one-ost", nrs::one_ost),
         part!("144 OSTs as on the slides", "nrs-144", nrs::slides),
         part!("144 OSTs as in the ISC 2009 paper, and merged requests", "isc09", nrs::paper),
+        part!("One OST of 144 by transfer size", "transfer-sizes", sizes::transfer_sizes),
         part!("Timeouts: fixed and adaptive", "timeouts", timeouts::slides),
         part!("Jaguar: transfer sizes and a storage cache", "jaguar", scale::jaguar),
         part!("Scalability: 32 to 8192 clients", "scalability", scale::scalability),
@@ -48,6 +52,12 @@ pub(crate) const EVALUATION: Evaluation = Evaluation {
         part!("Time slices", "time-slices", slices::time_slices),
         part!("Two-level deadline", "deadlines", slices::deadlines),
         part!("Three tenants under every policy", "tenants", tenants::tenants),
+        Part {
+            title: "Object order under Replicast",
+            file: "experiments/replicast-order.toml",
+            text: include_str!("../../../../experiments/replicast-order.toml"),
+            model: Model::Cluster(replicast_order::order),
+        },
     ],
     claims: claims::claims,
 };

@@ -87,6 +87,39 @@ pub(super) fn request_sizes(policy: &str, mib: u32) -> (f64, f64) {
     found.map_or((f64::NAN, f64::NAN), |record| (record.number(2), record.number(3)))
 }
 
+/// One transfer size of the ISC 2009 paper's figure.
+pub(super) struct TransferSize {
+    pub(super) transfer_kib: u32,
+    /// In GB/s of all OSTs.
+    pub(super) policies: Policies,
+}
+
+impl TransferSize {
+    /// As an experiment file writes it.
+    pub(super) fn transfer(&self) -> String {
+        size_text(self.transfer_kib)
+    }
+}
+
+/// As an experiment file writes it.
+fn size_text(kib: u32) -> String {
+    slotcast_units::Size::from_kib(u64::from(kib)).to_string()
+}
+
+/// The figure of the ISC 2009 paper.
+pub(super) fn transfer_sizes() -> impl Iterator<Item = TransferSize> {
+    let text = include_str!("../../../../experiments/published/lustre_nrs_transfer_sizes.csv");
+    records(text).map(|record| {
+        let figures = |write, read, seeks| Figures {
+            read: record.number(read),
+            write: record.number(write),
+            seeks: record.number(seeks),
+        };
+        let policies = Policies { frr: figures(1, 2, 6), fcfs: figures(3, 4, 5) };
+        TransferSize { transfer_kib: record.number(0), policies }
+    })
+}
+
 /// How many RPCs time out on the slides, in percent, by rule.
 pub(super) fn timeout_rates() -> impl Iterator<Item = (&'static str, f64)> {
     let text = include_str!("../../../../experiments/published/lustre_at_slides.csv");
@@ -159,6 +192,13 @@ pub(super) struct Jaguar {
     pub(super) transfer_kib: u32,
     pub(super) machine: Figures,
     pub(super) simulator: Figures,
+}
+
+impl Jaguar {
+    /// As an experiment file writes it.
+    pub(super) fn transfer(&self) -> String {
+        size_text(self.transfer_kib)
+    }
 }
 
 /// Jaguar and the published simulator.

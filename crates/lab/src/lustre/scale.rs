@@ -51,10 +51,7 @@ pub(super) fn jaguar(measured: &[Measured]) -> Findings {
         for (cache, label) in [("0B", "without-cache"), ("4MiB", "with-cache")] {
             let mut line = Vec::new();
             for table in &tables {
-                let transfer = match table.transfer_kib {
-                    1024 => "1MiB".into(),
-                    kib => format!("{kib}KiB"),
-                };
+                let transfer = table.transfer();
                 let wanted = [("job.transfer", transfer.as_str()), ("cache.size", cache)];
                 let Some(measured) = at(measured, &wanted) else { continue };
                 let rate = bandwidth(measured, way);
