@@ -7,6 +7,7 @@ use crate::evaluation::Evaluation;
 use crate::lustre;
 use crate::nearest::nearest;
 use crate::next_steps;
+use crate::proxy;
 use crate::replicast;
 
 /// Every evaluation. A new one is a line here, a module like `replicast`, and its experiment files.
@@ -16,6 +17,7 @@ pub static CATALOGUE: &[Evaluation] = &[
     dctcp::EVALUATION,
     double_booking::EVALUATION,
     next_steps::EVALUATION,
+    proxy::EVALUATION,
     lustre::EVALUATION,
 ];
 

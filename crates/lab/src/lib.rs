@@ -37,6 +37,7 @@ mod paired;
 mod perfetto;
 pub mod plan;
 mod precision;
+mod proxy;
 pub mod published;
 mod replicast;
 mod report;
@@ -59,8 +60,8 @@ pub use comparison::{
 pub use configuration::{Configuration, Seeds, Statistics, WarmupRule};
 pub use estimate::{Estimate, Spread};
 pub use evaluation::{
-    Claim, Evaluation, Figure, Figures, Findings, Measured, Mode, Outcome, Part, Prepared, Row,
-    Series,
+    Claim, Evaluation, Figure, FigureKind, Figures, Findings, Measured, Mode, Outcome, Part,
+    Prepared, Row, Series,
 };
 pub use experiment::{Experiment, MOST_POINTS, Point, SweptAxis};
 pub use input_error::InputError;

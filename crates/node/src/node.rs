@@ -186,6 +186,7 @@ fn initiator_config(config: &NodeConfig, timing: Timing) -> InitiatorConfig {
             window_rule: WindowRule::published(Delivery::Multicast),
             sequence: SequenceRule::revised(&timing),
             double_booking: false,
+            proxied: false,
             consecutive_only: false,
             abandon_without_window: false,
             choosy: Some(Choosy { first_patience: timing.round_trip() * 3 }),

@@ -233,6 +233,8 @@ impl TargetHost {
                     wishes.push(TargetWish::Transfer { request, content, start });
                 }
             }
+            // Goes to a group's proxy, and the initiators of nodes ask none.
+            TargetEffect::Report { .. } => {}
         }
     }
 }

@@ -32,8 +32,8 @@ pub use recorder::measured_until;
 pub use report::{Completion, Counts, DiskWait, Operation, PortQueues, PortSample, RunReport};
 pub use scenario::{
     Backpressure, Cluster, Dctcp, Disk, Faults, Fidelity, Grant, IdleExtension, Load, Network,
-    Protocol, ProtocolKind, Quirks, Replicast, Run, Scenario, SequenceChoice, TargetChoice,
-    Unicast, Workload,
+    Protocol, ProtocolKind, ProxyChoice, Quirks, Replicast, Run, Scenario, SequenceChoice,
+    TargetChoice, Unicast, Workload,
 };
 pub use slotcast_engine::Little;
 pub use slotcast_protocol::{RequestId, Window};
@@ -57,7 +57,7 @@ pub fn run_observed(
 ) -> Result<RunReport, ScenarioError> {
     check(scenario)?;
     Ok(match scenario.protocol.kind {
-        ProtocolKind::ReplicastM | ProtocolKind::ReplicastH => {
+        ProtocolKind::ReplicastM | ProtocolKind::ReplicastH | ProtocolKind::ReplicastProxy => {
             let groups = check::groups(scenario)?;
             drive::drive(replicast::new_model(scenario, groups, seed), scenario, seed, observer)
         }

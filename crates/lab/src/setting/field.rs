@@ -1,8 +1,8 @@
 //! How the types of a [`slotcast_sim::Scenario`]'s fields become [`Value`]s and back.
 
 use slotcast_sim::{
-    Backpressure, Fidelity, Grant, IdleExtension, Load, Mix, ProtocolKind, SequenceChoice,
-    TargetChoice,
+    Backpressure, Fidelity, Grant, IdleExtension, Load, Mix, ProtocolKind, ProxyChoice,
+    SequenceChoice, TargetChoice,
 };
 use slotcast_units::{Rate, Share, Size, Span};
 
@@ -86,6 +86,7 @@ choice!(ProtocolKind {
     UchCcp = "uch-ccp", "unicast at rates that the target grants";
     UchAimd = "uch-aimd", "unicast, additive increase and multiplicative decrease; only with run.fidelity frame";
     UchDctcp = "uch-dctcp", "unicast over TCP connections with DCTCP; only with run.fidelity frame";
+    ReplicastProxy = "replicast-proxy", "one member of each group grants windows for all; then one multicast transfer";
 });
 choice!(Backpressure {
     KeepRoom = "keep-room", "as soon as the disk has room for one more chunk, those on their way counted";
@@ -99,6 +100,10 @@ choice!(IdleExtension {
 choice!(SequenceChoice {
     Paper = "paper", "more replicas are asked for near the end of the last window";
     Revised = "revised", "more replicas are asked for when the last window starts, as in the original after the paper";
+});
+choice!(ProxyChoice {
+    EarliestWrite = "earliest-write", "those that would start to write the chunk earliest";
+    LeastIdle = "least-idle", "of one member more, those whose links are idle for the shortest time before the common window";
 });
 choice!(TargetChoice {
     Random = "random", "distinct targets at random, none of them used for the previous chunk";
