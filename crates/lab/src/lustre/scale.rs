@@ -3,22 +3,23 @@
 use super::published;
 use super::rows::{Way, at, bandwidth, row};
 use super::runs::Measured;
-use crate::evaluation::{Figure, Figures, Findings, Series};
+use crate::estimate::Estimate;
+use crate::evaluation::{Figure, FigureKind, Figures, Findings, Series};
 
 /// 32 to 8192 clients write 16 GiB.
 pub(super) fn scalability(measured: &[Measured]) -> Findings {
     let mut rows = Vec::new();
-    let line = |name: &str| Series { name: name.into(), x: Vec::new(), y: Vec::new() };
-    let (mut said, mut found) = (line("published"), line("measured"));
+    let mut series = Series::new("write", Vec::new(), Vec::new());
     for table in published::scalability() {
         let clients = table.clients.to_string();
         let Some(measured) = at(measured, &[("job.clients", clients.as_str())]) else { continue };
         let place = format!("scalability/{clients}-clients");
         let rate = bandwidth(measured, Way::Write);
-        for (series, y) in [(&mut said, table.write), (&mut found, rate[0])] {
-            series.x.push(f64::from(table.clients));
-            series.y.push(y);
-        }
+        let Estimate { value, ci95 } = Estimate::of(&rate);
+        series.x.push(f64::from(table.clients));
+        series.y.push(value);
+        series.ci95.extend(ci95);
+        series.published.push(table.write);
         rows.push(row(format!("{place}/write_bandwidth"), Some(table.write), &rate, "MiB/s"));
         let opens = measured.per_seed(|report| {
             report.opens.map_or(0.0, |(first, last)| (last - first).as_secs_f64())
@@ -27,9 +28,10 @@ pub(super) fn scalability(measured: &[Measured]) -> Findings {
     }
     let figure = Figure {
         title: "16 GiB written by all clients together, 144 OSTs".into(),
+        kind: FigureKind::Bars,
         x: "clients",
         y: "write bandwidth (MiB/s)",
-        series: vec![said, found],
+        series: vec![series],
     };
     Findings { rows, figures: Figures::from([("lustre-scalability", figure)]) }
 }
@@ -40,7 +42,7 @@ pub(super) fn jaguar(measured: &[Measured]) -> Findings {
     for (way, name) in [(Way::Write, "lustre-jaguar-write"), (Way::Read, "lustre-jaguar-read")] {
         let tables: Vec<_> = published::jaguar().collect();
         let x: Vec<f64> = tables.iter().map(|table| f64::from(table.transfer_kib)).collect();
-        let of = |name: &str, y: Vec<f64>| Series { name: name.into(), x: x.clone(), y };
+        let of = |name: &str, y: Vec<f64>| Series::new(name, x.clone(), y);
         let mut series = vec![
             of("Jaguar", tables.iter().map(|table| table.machine.rate(way)).collect()),
             of(
@@ -62,7 +64,9 @@ pub(super) fn jaguar(measured: &[Measured]) -> Findings {
             series.push(of(&label.replace('-', " "), line));
         }
         let title = format!("Jaguar, {}: bandwidth by transfer size", way.name());
-        figures.insert(name, Figure { title, x: "transfer (KiB)", y: "bandwidth (MiB/s)", series });
+        let kind = FigureKind::Bars;
+        let figure = Figure { title, kind, x: "transfer (KiB)", y: "bandwidth (MiB/s)", series };
+        figures.insert(name, figure);
     }
     Findings { rows, figures }
 }

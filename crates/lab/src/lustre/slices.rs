@@ -4,7 +4,7 @@ use slotcast_sim::lustre::{LustreReport, Sample};
 
 use super::rows::{at, row};
 use super::runs::Measured;
-use crate::evaluation::{Figure, Figures, Findings, Series};
+use crate::evaluation::{Figure, FigureKind, Figures, Findings, Series};
 
 /// Both classes have work until then, in seconds.
 const BOTH_UNTIL: usize = 60;
@@ -59,10 +59,11 @@ fn over_time(report: &LustreReport, epoch: &str, step: usize) -> Figure {
             .map(|mib| mib * 10.0 / step as f64)
             .collect();
         let x = (0..y.len()).map(|nth| (nth * step) as f64 / 10.0).collect();
-        Series { name: format!("class {name}"), x, y }
+        Series::new(format!("class {name}"), x, y)
     };
     Figure {
         title: format!("Bandwidth of two client classes with slices of 7:3, epoch {epoch}"),
+        kind: FigureKind::Lines,
         x: "time (s)",
         y: "bandwidth (MiB/s)",
         series: [(0, "A"), (1, "B")].into_iter().map(line).collect(),
@@ -103,15 +104,16 @@ fn responses(report: &LustreReport, policy: &str) -> Figure {
                 (f64::from(second), sample.response.as_secs_f64() / sample.rpcs as f64)
             })
             .unzip();
-        Series { name: format!("{name} requests"), x, y }
+        Series::new(format!("{name} requests"), x, y)
     };
     let queue: Vec<f64> =
         report.queue_samples.iter().map(|length| *length as f64 / 1000.0).collect();
     let seconds = (0..queue.len()).map(|second| second as f64).collect();
     let mut series: Vec<Series> = [(0, "normal"), (1, "urgent")].into_iter().map(line).collect();
-    series.push(Series { name: "queued RPCs, in thousands".into(), x: seconds, y: queue });
+    series.push(Series::new("queued RPCs, in thousands", seconds, queue));
     Figure {
         title: format!("Response time of normal and urgent requests, {policy}"),
+        kind: FigureKind::Lines,
         x: "time of the answer (s)",
         y: "mean response time (s)",
         series,

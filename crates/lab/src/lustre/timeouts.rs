@@ -3,7 +3,7 @@
 use super::published;
 use super::rows::{at, row};
 use super::runs::Measured;
-use crate::evaluation::{Figure, Figures, Findings, Series};
+use crate::evaluation::{Figure, FigureKind, Figures, Findings, Series};
 
 /// Part of the RPCs that timed out, in percent.
 fn late(measured: &Measured) -> Vec<f64> {
@@ -46,7 +46,13 @@ pub(super) fn by_factor(measured: &[Measured]) -> Findings {
         series.extend([said, found]);
     }
     let title = "RPCs that time out, by the factor between estimate and timeout";
-    let figure = Figure { title: title.into(), x: "factor", y: "RPCs that time out (%)", series };
+    let figure = Figure {
+        title: title.into(),
+        kind: FigureKind::Lines,
+        x: "factor between estimate and timeout",
+        y: "RPCs that time out (%)",
+        series,
+    };
     Findings { rows, figures: Figures::from([("lustre-timeouts", figure)]) }
 }
 
