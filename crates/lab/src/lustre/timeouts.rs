@@ -25,8 +25,7 @@ pub(super) fn slides(measured: &[Measured]) -> Findings {
 pub(super) fn by_factor(measured: &[Measured]) -> Findings {
     let (mut rows, mut series) = (Vec::new(), Vec::new());
     for rule in ["max", "lcf", "aet"] {
-        let line =
-            |name: &str| Series { name: format!("{rule}, {name}"), x: Vec::new(), y: Vec::new() };
+        let line = |name: &str| Series::new(format!("{rule}, {name}"), Vec::new(), Vec::new());
         let (mut said, mut found) = (line("published"), line("measured"));
         for table in published::timeouts_by_factor().filter(|table| table.rule == rule) {
             let stretch = format!("{}%", table.factor_pct);
