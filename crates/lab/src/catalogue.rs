@@ -4,6 +4,7 @@ use crate::choosy;
 use crate::dctcp;
 use crate::double_booking;
 use crate::evaluation::Evaluation;
+use crate::lustre;
 use crate::nearest::nearest;
 use crate::next_steps;
 use crate::proxy;
@@ -19,6 +20,7 @@ pub static CATALOGUE: &[Evaluation] = &[
     next_steps::EVALUATION,
     proxy::EVALUATION,
     stripes::EVALUATION,
+    lustre::EVALUATION,
 ];
 
 /// The evaluation called `name`, or else the name that is most like it.

@@ -30,6 +30,7 @@ mod evaluation;
 mod experiment;
 mod input_error;
 mod load;
+mod lustre;
 mod metrics;
 mod nearest;
 mod next_steps;
@@ -67,6 +68,7 @@ pub use evaluation::{
 pub use experiment::{Experiment, MOST_POINTS, Point, SweptAxis};
 pub use input_error::InputError;
 pub use load::{LoadMetrics, LoadReport, SECTIONS, Section, Served};
+pub use lustre::{LustreExperiment, LustrePoint};
 pub use metrics::{
     Better, LatencyMetrics, Metric, Metrics, metric_definitions, named_counts, run_metrics,
     total_counts,

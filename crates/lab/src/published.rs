@@ -118,18 +118,18 @@ pub fn parity_suno() -> &'static [ParityTime] {
 }
 
 /// A line of a table without quotes or commas in its fields.
-struct Record(Vec<&'static str>);
+pub(crate) struct Record(Vec<&'static str>);
 
-fn records(text: &'static str) -> impl Iterator<Item = Record> {
+pub(crate) fn records(text: &'static str) -> impl Iterator<Item = Record> {
     text.lines().skip(1).map(|line| Record(line.split(',').collect()))
 }
 
 impl Record {
-    fn text(&self, column: usize) -> &'static str {
+    pub(crate) fn text(&self, column: usize) -> &'static str {
         self.0[column]
     }
 
-    fn number<T: FromStr>(&self, column: usize) -> T {
+    pub(crate) fn number<T: FromStr>(&self, column: usize) -> T {
         let text = self.text(column);
         // The tables are part of the program; a test reads them all.
         text.parse().unwrap_or_else(|_| panic!("`{text}` in a published table is not a number"))

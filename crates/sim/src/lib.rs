@@ -10,6 +10,7 @@ mod demand;
 mod drive;
 mod faults;
 mod latencies;
+pub mod lustre;
 mod mix;
 mod objects;
 mod observation;
