@@ -105,6 +105,8 @@ pub struct Figure {
 pub enum FigureKind {
     /// A bar for each `x` of each series.
     Bars,
+    /// A bar for each `x`, of a part of each series, the first series at the bottom.
+    Stacked,
     /// Each series is a line in the order of its `x`.
     Lines,
     /// Each series is a cloud of points.

@@ -3,8 +3,9 @@
 use slotcast_sim::stripes::{Mode, Report, Step};
 
 use super::Measured;
-use super::rows::{mean, theory_ops, words};
-use crate::evaluation::{Figure, Figures, Series};
+use super::rows::{mean, per_seed, theory_ops, words};
+use crate::estimate::Estimate;
+use crate::evaluation::{Figure, FigureKind, Figures, Series};
 
 /// The names of a cluster's pictures: throughput, and the steps of both modes.
 fn names(cluster: &str) -> Option<[&'static str; 3]> {
@@ -34,27 +35,32 @@ pub(super) fn over_clients(cluster: &str, measured: &[Measured<'_>]) -> Figures 
     for mode in modes {
         let points = of(mode);
         let x = clients(&points);
-        let y = points.iter().map(|point| mean(point, Report::ops_per_s)).collect();
-        series.push(Series { name: words(mode).into(), x: x.clone(), y });
+        let found = points.iter().map(|point| Estimate::of(&per_seed(point, Report::ops_per_s)));
+        let found: Vec<Estimate> = found.collect();
+        let y = found.iter().map(|estimate| estimate.value).collect();
+        // None of a single run: then there are no intervals.
+        let ci95 = found.iter().map(|estimate| estimate.ci95).collect::<Option<_>>();
+        let line = Series::new(words(mode), x.clone(), y);
+        series.push(Series { ci95: ci95.unwrap_or_default(), ..line });
         let y = points.iter().map(|point| theory_ops(&point.point.scenario)).collect();
-        series.push(Series { name: format!("{}, from the costs", words(mode)), x, y });
+        series.push(Series::new(format!("{}, from the costs", words(mode)), x, y));
     }
     let mut figures = Figures::new();
     let title = format!("Throughput at the parity block, cluster {cluster}");
     let (x, y) = ("clients", "throughput (1/s)");
-    figures.insert(throughput, Figure { title, x, y, series });
+    figures.insert(throughput, Figure { title, kind: FigureKind::Lines, x, y, series });
     for (mode, name) in modes.into_iter().zip([lock, coordinated]) {
         let points = of(mode);
         let share = |report: &Report, step| 100.0 * report.step_ms(step) / report.mean_latency_ms();
-        let series = Step::ALL.map(|step| Series {
-            name: step.name().into(),
-            x: clients(&points),
-            y: points.iter().map(|point| mean(point, |report| share(report, step))).collect(),
+        let series = Step::ALL.map(|step| {
+            let y = points.iter().map(|point| mean(point, |report| share(report, step)));
+            Series::new(step.name(), clients(&points), y.collect())
         });
         let title =
             format!("What a write's latency is made of, {}, cluster {cluster}", words(mode));
-        let (x, y) = ("clients", "share of the latency (%), stacked");
-        figures.insert(name, Figure { title, x, y, series: series.into() });
+        let (x, y) = ("clients", "share of the latency (%)");
+        let kind = FigureKind::Stacked;
+        figures.insert(name, Figure { title, kind, x, y, series: series.into() });
     }
     figures
 }

@@ -49,6 +49,10 @@ fn charts(evaluation: &str, name: &str, figure: &Figure) -> Vec<Chart> {
             };
             vec![chart(Plot::Bars(bars), caption)]
         }
+        FigureKind::Stacked => {
+            let bars = Bars { stacked: true, ..bars(figure) };
+            vec![chart(Plot::Bars(bars), "Mean over the seeds.")]
+        }
         FigureKind::Lines => {
             let has_intervals = figure.series.iter().any(|series| !series.ci95.is_empty());
             let is_short = figure.series.iter().all(|series| series.x.len() <= MARKED);
