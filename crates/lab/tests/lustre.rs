@@ -218,7 +218,7 @@ fn mistakes_are_shown_with_their_place_and_a_remedy() {
         ("[disk]\nseek = \"1ms\"\nseek_jitter = \"2ms\"", "disk.seek_jitter: must not exceed"),
         ("[cache]\nsize = \"1GiB\"\n[disk]\nmembers = 2", "cache.size: the cache stands before"),
         ("[disk]\nseek = \"24h\"\n[[sweep]]\njob.size = [\"1TiB\"]", "job.size: with these sizes"),
-        ("[network]\nmessage = \"1024TiB\"", "job.size: with these sizes"),
+        ("[network]\nmessage = \"1024TiB\"\nrate = \"1Mbps\"", "job.size: with these sizes"),
         ("[[sweep]]\nost.count = []", "sweep of `ost.count`: found an empty list"),
         ("[[sweep]]\nost.count = [1, 2]\nost.threads = [1]", "of the same block has 2"),
         ("[[sweep]]\nseeds.count = [1]", "seeds cannot be swept"),

@@ -9,6 +9,9 @@ use super::report::{JobReport, PhaseReport, Sample};
 use super::scenario::LustreScenario;
 use crate::latencies::{PooledLatencies, SortedLatencies};
 
+/// Intervals that are kept for each class.
+const MOST_SAMPLES: usize = 1 << 20;
+
 /// Reads or writes of one job.
 #[derive(Debug, Clone, Default)]
 struct Phase {
@@ -94,9 +97,10 @@ impl Measured {
         self.queues[at] = self.queues[at].max(length);
     }
 
+    /// The interval in which `now` lies, if it is one of those that are kept.
     fn interval_of(&self, now: Time) -> Option<usize> {
-        (self.interval > Span::ZERO)
-            .then(|| usize::try_from(now.as_ns() / self.interval.as_ns()).unwrap_or(usize::MAX))
+        let number = now.as_ns().checked_div(self.interval.as_ns())?;
+        usize::try_from(number).ok().filter(|number| *number < MOST_SAMPLES)
     }
 
     fn sample(&mut self, now: Time, request: &Request) -> Option<&mut Sample> {

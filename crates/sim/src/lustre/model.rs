@@ -11,7 +11,6 @@ use slotcast_units::{Size, Span, Time};
 
 use super::client::Client;
 use super::deadlines::Patience;
-
 use super::event::LustreEvent;
 use super::job::{Files, Job, Work};
 use super::measure::Measured;

@@ -301,7 +301,7 @@ impl Default for TimeoutSettings {
 /// Bandwidth and queue over time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SampleSettings {
-    /// Length of a sample; zero for none.
+    /// Length of a sample; zero for none. The first 2^20 samples are kept.
     pub interval: Span,
 }
 

@@ -11,6 +11,7 @@ use crate::lustre::job::Work;
 use crate::lustre::striping::Extent;
 
 impl LustreModel {
+    /// A client begins its job, by opening its file if files are opened, or reads what all have written.
     pub(super) fn begin_job(&mut self, now: Time, client: u32, agenda: &mut Agenda<LustreEvent>) {
         let is_new = self.clients[client as usize].sent == 0;
         if is_new && self.scenario.mdt.opens {
@@ -23,6 +24,7 @@ impl LustreModel {
         }
     }
 
+    /// A client begins to write or to read.
     pub(super) fn begin(&mut self, now: Time, client: u32, agenda: &mut Agenda<LustreEvent>) {
         let state = &mut self.clients[client as usize];
         let job = &self.scenario.jobs[state.job as usize];

@@ -9,6 +9,7 @@ use crate::lustre::disk::around;
 use crate::lustre::event::LustreEvent;
 
 impl LustreModel {
+    /// Sends `size` bytes about an RPC, or for opens a client, from one node to another.
     pub(super) fn post(
         &mut self,
         kind: Kind,
@@ -40,6 +41,7 @@ impl LustreModel {
         self.post(kind, about, way, self.scenario.network.message, agenda);
     }
 
+    /// The last byte of a message comes to the switch.
     pub(super) fn arrive(&mut self, now: Time, message: u32, agenda: &mut Agenda<LustreEvent>) {
         let Message { to, span, is_long, .. } = *self.messages.get(message);
         let nic = &mut self.nics[to as usize];
@@ -49,6 +51,7 @@ impl LustreModel {
         agenda.at(there + interrupt, LustreEvent::Deliver { message });
     }
 
+    /// A message is handled at its node.
     pub(super) fn deliver(&mut self, now: Time, message: u32, agenda: &mut Agenda<LustreEvent>) {
         let Message { kind, about, .. } = *self.messages.get(message);
         self.messages.release(message);
@@ -56,11 +59,10 @@ impl LustreModel {
             Kind::Open => {
                 let time = self.scenario.mdt.open_time;
                 let done = self.mdt.serve(now, around(time, time / 10, &mut self.random));
-                // The answer leaves when the thread is done; no other message of the MDT is in between.
-                let way = (self.node_of_mdt(), about);
+                // The answer leaves when the thread is done: the link of the MDT is idle then.
                 let network = &self.scenario.network;
                 let span = network.rate.time_for(network.message);
-                let told = Message { kind: Kind::Opened, about, to: way.1, span, is_long: false };
+                let told = Message { kind: Kind::Opened, about, to: about, span, is_long: false };
                 let told = self.messages.insert(told, 1);
                 agenda.at(done + span + network.latency, LustreEvent::Arrive { message: told });
             }
