@@ -16,10 +16,10 @@ mod machines;
 pub mod datagrams;
 
 use slotcast_protocol::wire::{self, HEADER_LEN};
-use slotcast_protocol::{Delivery, Message};
+use slotcast_protocol::Message;
 use slotcast_units::Time;
 
-use machines::Stage;
+use machines::{NEGOTIATIONS, Stage};
 
 /// Decodes, and demands that what is decoded encodes to the same bytes again.
 ///
@@ -52,10 +52,10 @@ pub fn seal(datagram: &mut [u8]) {
 /// Lets fresh machines hear `message` at the edges of time, and in the middle.
 pub fn hear(message: &Message) {
     let limit = wire::TIME_LIMIT.as_ns();
-    for delivery in [Delivery::Multicast, Delivery::Unicast] {
+    for negotiation in NEGOTIATIONS {
         for now in [0, 5_000_000, limit / 2, limit - 1] {
             // Twice: the second is a repetition, of a message and of its consequences.
-            let mut stage = Stage::new(delivery);
+            let mut stage = Stage::new(negotiation);
             stage.hear(Time::from_ns(now), message);
             stage.hear(Time::from_ns(now), message);
         }
@@ -64,12 +64,11 @@ pub fn hear(message: &Message) {
 
 /// Reads a conversation out of `script`, and lets machines hear it.
 ///
-/// A script is a byte for the way of delivery, and then, for each message: a byte that says by how
+/// A script is a byte for the way of negotiation, and then, for each message: a byte that says by how
 /// much time goes on, a length, the kind of message, and that much of its body.
 pub fn converse(mut script: &[u8]) {
-    let Some(delivery) = script.split_off_first() else { return };
-    let delivery = if delivery & 1 == 0 { Delivery::Multicast } else { Delivery::Unicast };
-    let mut stage = Stage::new(delivery);
+    let Some(&negotiation) = script.split_off_first() else { return };
+    let mut stage = Stage::new(NEGOTIATIONS[usize::from(negotiation % 4)]);
     let mut now = 0u64;
     let mut datagram = Vec::new();
     while let Some((&[step, len, kind], rest)) = script.split_first_chunk::<3>() {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use miette::{MietteHandlerOpts, Report};
 use slotcast_lab::InputError;
+use slotcast_report::WriteFailed;
 
 /// Why a command stopped.
 #[derive(Debug)]
@@ -22,6 +23,12 @@ pub(crate) type Outcome = Result<ExitCode, Failure>;
 impl From<Box<InputError>> for Failure {
     fn from(error: Box<InputError>) -> Failure {
         Failure::Input(error)
+    }
+}
+
+impl From<WriteFailed> for Failure {
+    fn from(WriteFailed { path, error }: WriteFailed) -> Failure {
+        Failure::Output(format!("`{}`", path.display()), error)
     }
 }
 

@@ -11,6 +11,7 @@ mod explain;
 mod failure;
 mod format;
 mod fuzz;
+mod interrupt;
 mod list;
 mod node;
 mod output;
@@ -59,6 +60,8 @@ enum Command {
     Get(node::get::Arguments),
     Stat(node::stat::Arguments),
     Status(node::status::Arguments),
+    Top(node::top::Arguments),
+    Bench(node::bench::Arguments),
     Reproduce(reproduce::Arguments),
     Sim(sim::Arguments),
     Compare(compare::Arguments),
@@ -77,6 +80,8 @@ fn main() -> ExitCode {
         Command::Get(arguments) => node::get::run(&arguments),
         Command::Stat(arguments) => node::stat::run(&arguments),
         Command::Status(arguments) => node::status::run(&arguments),
+        Command::Top(arguments) => node::top::run(&arguments),
+        Command::Bench(arguments) => node::bench::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),

@@ -1,5 +1,6 @@
 //! The commands that run and use a store.
 
+pub(crate) mod bench;
 mod client;
 pub(crate) mod get;
 pub(crate) mod key;
@@ -7,3 +8,4 @@ pub(crate) mod put;
 pub(crate) mod serve;
 pub(crate) mod stat;
 pub(crate) mod status;
+pub(crate) mod top;

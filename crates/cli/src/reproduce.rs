@@ -9,6 +9,7 @@ use slotcast_lab::{
     CATALOGUE, Claim, Estimate, Evaluation, Findings, InputError, Mode, Outcome as Found, Part,
     Prepared, ReproduceReport, Runner,
 };
+use slotcast_report::Folder;
 
 use crate::VERSION;
 use crate::failure::{Failure, Outcome};
@@ -23,6 +24,7 @@ Examples:
   slotcast reproduce                           what was published, in seconds
   slotcast reproduce --all                     every evaluation, in minutes
   slotcast reproduce replicast --seeds 3       one of them, quicker and less exact
+  slotcast reproduce --report report           also as a page with pictures
   slotcast reproduce --json figures.json       also as data, with the pictures
   slotcast reproduce --list
 
@@ -39,6 +41,10 @@ pub(crate) struct Arguments {
     /// Write the results as JSON, to stdout for `-` (docs/json.md)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+
+    /// Write a page, pictures and data into this folder (docs/reports.md)
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
 
     /// List the evaluations, and stop
     #[arg(long)]
@@ -60,6 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let prepared = prepare(arguments)?;
     let mut json = Destination::open_if_given(arguments.json.as_deref())?;
+    let folder = arguments.report.as_deref().map(Folder::open).transpose()?;
     let quiet = json.as_ref().is_some_and(Destination::is_stdout);
 
     let start = Instant::now();
@@ -84,6 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
     let broken: Vec<_> =
         outcomes.iter().flat_map(Found::broken_claims).map(|claim| claim.id.clone()).collect();
+    let page = folder.is_some().then(|| slotcast_report::reproduce::page(&outcomes));
     let report = ReproduceReport::new(VERSION, outcomes, start.elapsed());
     say(&format!(
         "\n{}, {} events in {:.1} s, {} events/s; trace hash {}\n",
@@ -95,6 +103,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     ))?;
     if let Some(json) = &mut json {
         json.write_json(&report)?;
+    }
+    if let Some((folder, page)) = folder.zip(page) {
+        let place = slotcast_report::write(&page, &folder)?;
+        say(&format!("report: {}\n", place.display()))?;
     }
     if broken.is_empty() {
         return Ok(ExitCode::SUCCESS);

@@ -6,9 +6,12 @@ use std::time::Instant;
 
 use clap::Args;
 use slotcast_lab::{
-    Closing, Completions, Estimate, Experiment, InputError, Metrics, Onlooker, PointReport, Runner,
-    SimReport, Study, TraceSpan, UNITS_PER_RUN, mismatches, write_events, write_perfetto,
+    Closing, Completions, Estimate, Experiment, InputError, Metrics, Onlooker, Point, PointReport,
+    Runner, SeriesSpec, SimReport, Study, TraceSpan, UNITS_PER_RUN, collect_series, mismatches,
+    write_events, write_perfetto,
 };
+use slotcast_report::Folder;
+use slotcast_report::sim::{MOST_SEEN, Results, Seen};
 
 use crate::failure::{Failure, Outcome};
 use crate::format::{align_right, counted, estimate, figure, percentage, table};
@@ -23,6 +26,7 @@ Examples:
   slotcast sim experiments/first.toml
   slotcast sim experiments/first.toml --set disk.rate=1000MiB/s --set workload.chunk_size=1MiB
   slotcast sim experiments/first.toml --seeds 20 --json result.json
+  slotcast sim experiments/first.toml --report report
   slotcast sim experiments/first.toml --precision 1%
   slotcast sim experiments/first.toml --set statistics.warmup=found
   slotcast sim experiments/first.toml --seeds 1 --trace trace.json --trace-span 6ms..8ms
@@ -67,6 +71,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
+    /// Write a page, pictures and data into this folder (docs/reports.md)
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
+
     /// Write what happens in the first seed's run for the Perfetto viewer, to stdout for `-`
     /// (docs/traces.md)
     #[arg(long, value_name = "FILE")]
@@ -98,6 +106,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut json = Destination::open_if_given(arguments.json.as_deref())?;
     let mut trace = Destination::open_if_given(arguments.trace.as_deref())?;
     let mut events = Destination::open_if_given(arguments.events.as_deref())?;
+    let folder = arguments.report.as_deref().map(Folder::open).transpose()?;
 
     let bar = Bar::new(0);
     let advance = |units| bar.advance(units);
@@ -113,13 +122,15 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let start = Instant::now();
     let (study, same) = execute(arguments, &experiment, &bar)?;
+    let seen = if folder.is_some() { look(&study, &bar)? } else { Vec::new() };
     bar.finish();
     let report = SimReport::of_study(VERSION, &study, start.elapsed());
     if !same {
         return Ok(ExitCode::from(1));
     }
 
-    if ![&json, &trace, &events].into_iter().flatten().any(Destination::is_stdout) {
+    let quiet = [&json, &trace, &events].into_iter().flatten().any(Destination::is_stdout);
+    if !quiet {
         print(&told(&experiment, &report))?;
         if arguments.check_determinism {
             let runs = counted(study.runs.iter().map(Vec::len).sum(), "run");
@@ -128,6 +139,19 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     if let Some(json) = &mut json {
         json.write_json(&report)?;
+    }
+    if let Some(folder) = &folder {
+        let notes = statistics::notes(&report);
+        let page = slotcast_report::sim::page(&Results {
+            experiment: &study.experiment,
+            report: &report,
+            seen: &seen,
+            notes: notes.lines().collect(),
+        });
+        let place = slotcast_report::write(&page, folder)?;
+        if !quiet {
+            print(&format!("report: {}\n", place.display()))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -212,6 +236,21 @@ fn execute(
         );
     }
     Ok((study, different.is_empty()))
+}
+
+/// Runs the first seed of each point once more and looks on, if so few can be told apart in a picture.
+fn look(study: &Study, bar: &Bar) -> Result<Vec<Seen>, Failure> {
+    let Experiment { points, seeds, .. } = &study.experiment;
+    if points.len() > MOST_SEEN {
+        return Ok(Vec::new());
+    }
+    bar.expect(points.len() as u64 * UNITS_PER_RUN);
+    let look = |point: &Point| {
+        let spec = SeriesSpec::new(&point.scenario);
+        collect_series(&point.scenario, seeds.first, &spec, &|units| bar.advance(units))
+            .map(|(run, series)| Seen { run, series })
+    };
+    Ok(points.iter().map(look).collect::<Result<_, _>>()?)
 }
 
 fn told(experiment: &Experiment, report: &SimReport) -> String {

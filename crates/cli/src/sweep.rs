@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
@@ -15,13 +13,11 @@ use slotcast_lab::{Execution, Experiment, InputError, Runner, Statistics};
 
 use crate::failure::{Failure, Outcome};
 use crate::format::{counted, figure};
+use crate::interrupt::{INTERRUPTED, stop_at_ctrl_c};
 use crate::output::{Destination, print};
 use crate::progress::Bar;
 use crate::sim::sweep_table;
 use crate::{VERSION, chart};
-
-/// Exit status of a command that was stopped by Ctrl-C, as shells have it.
-const INTERRUPTED: u8 = 130;
 
 /// Run every point of a sweep, keep what is finished, and go on where it was stopped
 #[derive(Debug, Args)]
@@ -132,21 +128,6 @@ fn read(arguments: &Arguments) -> Result<Experiment, Failure> {
         return Err(InputError::plain(message).with_help(Some(help.into())).into());
     }
     Ok(experiment)
-}
-
-/// Ctrl-C asks to stop; a second one does not wait for it.
-fn stop_at_ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let asked = Arc::clone(&stop);
-    let handler = move || {
-        if asked.swap(true, Ordering::Relaxed) {
-            std::process::exit(i32::from(INTERRUPTED));
-        }
-    };
-    ctrlc::set_handler(handler).map_err(|error| {
-        Failure::Input(InputError::plain(format!("cannot listen for Ctrl-C: {error}")))
-    })?;
-    Ok(stop)
 }
 
 /// What a user may want to know of the results that were found.

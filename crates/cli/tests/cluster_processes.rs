@@ -38,6 +38,14 @@ fn what_one_node_puts_every_node_gets() {
     for reason in ["foreign", "seal", "epoch", "address", "replayed", "malformed", "full"] {
         assert_eq!(cluster.counted(reason), 0, "{reason}");
     }
+    let metrics = cluster.metrics(0);
+    for line in [
+        "slotcast_peer_up{peer=\"2\"} 1",
+        "slotcast_network_datagrams_refused_total{reason=\"seal\"} 0",
+        "slotcast_network_chunks_received_total ",
+    ] {
+        assert!(metrics.contains(line), "`{line}` is not in:\n{metrics}");
+    }
     let status = cluster.says(1, &["status"]);
     assert!(status.contains("this is node 1 in epoch 1"), "{status}");
     // What is not there is said not to be there by all.
@@ -153,4 +161,6 @@ fn wrong_files_are_refused_with_the_line_and_what_helps() {
     fails("node-1.toml", "number = 3", "number = 4", &["number = 4", "node-1.toml"]);
     fails("node-1.toml", "cluster.key", "no.key", &["node-1.toml:4:7", "slotcast key"]);
     fails("cluster.key", "", "xyz", &["64 hexadecimal digits"]);
+    let elsewhere = "node = 1\nlisten = \"192.0.2.1:7481\"";
+    fails("node-1.toml", "node = 1", elsewhere, &["192.0.2.1:7481", "no address of this host"]);
 }

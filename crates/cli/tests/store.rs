@@ -189,3 +189,55 @@ fn the_node_speaks_http_with_anybody() {
     assert!(answer.contains("slotcast_target_up{target=\"8\"} 1"), "{answer}");
     assert!(answer.ends_with("# EOF\n"), "{answer}");
 }
+
+#[test]
+fn a_load_is_measured_as_a_simulation_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("put.json").display().to_string();
+    let served = Served::start(&folder.path().join("data"), &[]);
+    let common =
+        ["--size", "16KiB", "--concurrency", "4", "--duration", "400ms", "--warmup", "50ms"];
+    let text = served.says(&[&["bench", "put", "--json", &file][..], &common].concat());
+    assert!(text.contains("chunks_per_s") && text.contains("0 failures"), "{text}");
+    let put: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&file).unwrap()).expect("JSON");
+    assert!(put["metrics"]["chunks_per_s"]["value"].as_f64().unwrap() > 0.0, "{put}");
+    assert_eq!(put["configuration"]["workload.chunk_size"], "16KiB");
+    assert_eq!(put["runs"].as_array().unwrap().len(), 10);
+
+    // Every put had content of its own: as many chunks as were put, and those of the warm-up.
+    let status: serde_json::Value =
+        serde_json::from_str(&served.says(&["status", "--json"])).expect("JSON");
+    let chunks: u64 =
+        status["targets"].as_array().unwrap().iter().map(|t| t["chunks"].as_u64().unwrap()).sum();
+    assert!(chunks >= 3 * put["counts"]["puts"].as_u64().unwrap(), "{status}");
+
+    let get =
+        served.says(&[&["bench", "get", "--chunks", "8", "--json", "-"][..], &common].concat());
+    let get: serde_json::Value = serde_json::from_str(&get).expect("JSON");
+    assert!(get["counts"]["gets"].as_u64().unwrap() > 0 && get["counts"]["failures"] == 0, "{get}");
+    let other = folder.path().join("get.json");
+    fs::write(&other, get.to_string()).unwrap();
+    let compared = served.says(&["compare", &file, &other.display().to_string()]);
+    assert!(compared.contains("latency_us.p99"), "{compared}");
+
+    let top = served.says(&["top", "--interval", "100ms", "--count", "2"]);
+    assert_eq!(top.matches("all targets:").count(), 2, "{top}");
+}
+
+#[test]
+fn a_load_that_cannot_be_says_why() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let served = Served::start(&folder.path().join("data"), &[]);
+    for (arguments, told) in [
+        (&["bench", "put", "--size", "1KiB"][..], "from 4KiB to 8MiB"),
+        (&["bench", "put", "--duration", "1ms"], "too short"),
+        (&["top", "--interval", "1ms"], "too short"),
+        (&["bench", "put", "--duration", "100ms", "--node", "127.0.0.1:1"], "cannot speak with"),
+    ] {
+        let output = served.run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(error.contains(told), "{arguments:?}: {error}");
+    }
+}

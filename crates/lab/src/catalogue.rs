@@ -4,9 +4,12 @@ use crate::choosy;
 use crate::dctcp;
 use crate::double_booking;
 use crate::evaluation::Evaluation;
+use crate::lustre;
 use crate::nearest::nearest;
 use crate::next_steps;
+use crate::proxy;
 use crate::replicast;
+use crate::stripes;
 
 /// Every evaluation. A new one is a line here, a module like `replicast`, and its experiment files.
 pub static CATALOGUE: &[Evaluation] = &[
@@ -15,6 +18,9 @@ pub static CATALOGUE: &[Evaluation] = &[
     dctcp::EVALUATION,
     double_booking::EVALUATION,
     next_steps::EVALUATION,
+    proxy::EVALUATION,
+    stripes::EVALUATION,
+    lustre::EVALUATION,
 ];
 
 /// The evaluation called `name`, or else the name that is most like it.

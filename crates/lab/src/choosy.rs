@@ -3,7 +3,8 @@
 use slotcast_units::Span;
 
 use crate::evaluation::{
-    Claim, Evaluation, Figure, Figures, Findings, Measured, Mode, Model, Part, Row, Series,
+    Claim, Evaluation, Figure, FigureKind, Figures, Findings, Measured, Mode, Model, Part, Row,
+    Series,
 };
 use crate::paired::{chunk_and_disk, gains, per_seed};
 
@@ -132,6 +133,7 @@ fn as_published(measured: &[Measured]) -> Findings {
     if let Some((plain, choosy)) = spiky {
         figures.insert("figure3", sample("Reservations without renegotiation", plain));
         figures.insert("figure4", sample("Reservations with renegotiation", choosy));
+        figures.insert("choosy-sorted", sorted(plain, choosy));
     }
     Findings { rows: rows(measured, Mode::AsPublished), figures }
 }
@@ -147,16 +149,31 @@ fn sample(title: &str, point: &Measured) -> Figure {
     let numbers = |from: usize, n: usize| (from..from + n).map(|i| i as f64).collect();
     Figure {
         title: format!("{title}: 1 MiB chunks, 1000 MB/s disks"),
+        kind: FigureKind::Sample,
         x: "put",
         y: "latency (us)",
         series: vec![
-            Series { name: "latency".into(), x: numbers(1, y.len()), y },
-            Series {
-                name: "average of the last 10".into(),
-                x: numbers(AVERAGED, smooth.len()),
-                y: smooth,
-            },
+            Series::new("latency", numbers(1, y.len()), y),
+            Series::new("average of the last 10", numbers(AVERAGED, smooth.len()), smooth),
         ],
+    }
+}
+
+/// Every latency of the first seed in rising order, without and with renegotiation.
+fn sorted(plain: &Measured, choosy: &Measured) -> Figure {
+    let series = [("without", plain), ("with", choosy)].map(|(name, point)| {
+        let completions = point.runs.first().map_or(&[][..], |run| &run.report.completions);
+        let mut y: Vec<f64> = completions.iter().map(|c| c.latency().as_us_f64()).collect();
+        y.sort_unstable_by(f64::total_cmp);
+        Series::new(name, (1..=y.len()).map(|number| number as f64).collect(), y)
+    });
+    Figure {
+        title: "Sorted put latency without and with renegotiation: 1 MiB chunks, 1000 MB/s disks"
+            .into(),
+        kind: FigureKind::Sorted,
+        x: "put, by latency",
+        y: "latency (us)",
+        series: series.into(),
     }
 }
 

@@ -84,12 +84,14 @@ pub struct Claim {
     pub measured: String,
 }
 
-/// Data of a published picture.
+/// Data of a picture.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figure {
     /// What it shows.
     pub title: String,
-    /// Meaning of `x`.
+    /// How it is drawn.
+    pub kind: FigureKind,
+    /// Meaning and unit of `x`: `disk rate (MiB/s)`.
     pub x: &'static str,
     /// Meaning and unit of `y`.
     pub y: &'static str,
@@ -97,8 +99,26 @@ pub struct Figure {
     pub series: Vec<Series>,
 }
 
+/// How a picture is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FigureKind {
+    /// A bar for each `x` of each series.
+    Bars,
+    /// A bar for each `x`, of a part of each series, the first series at the bottom.
+    Stacked,
+    /// Each series is a line in the order of its `x`.
+    Lines,
+    /// Each series is a cloud of points.
+    Points,
+    /// Each series is a line of values in rising order: its distribution.
+    Sorted,
+    /// The first series is a cloud of points, the others are lines through it.
+    Sample,
+}
+
 /// One line of a picture.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Series {
     /// What it belongs to.
     pub name: String,
@@ -106,6 +126,19 @@ pub struct Series {
     pub x: Vec<f64>,
     /// How much.
     pub y: Vec<f64>,
+    /// Half the width of the 95 % confidence interval of each `y`; empty where there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ci95: Vec<f64>,
+    /// What was published at each `x`; empty where nothing was, or where it is lost.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<f64>,
+}
+
+impl Series {
+    /// Values without intervals.
+    pub fn new(name: impl Into<String>, x: Vec<f64>, y: Vec<f64>) -> Series {
+        Series { name: name.into(), x, y, ..Series::default() }
+    }
 }
 
 /// Pictures by name.
@@ -162,7 +195,6 @@ pub(crate) enum Model {
     /// The file is an experiment like those of `slotcast sim`; the function makes rows of its runs.
     Cluster(fn(&[Measured]) -> Findings),
     /// Another model, with files of its own. The number replaces the file's number of seeds.
-    #[expect(dead_code, reason = "the models beside the cluster come next")]
     Other(Prepare),
 }
 

@@ -29,6 +29,8 @@ mod estimate;
 mod evaluation;
 mod experiment;
 mod input_error;
+mod load;
+mod lustre;
 mod metrics;
 mod nearest;
 mod next_steps;
@@ -36,12 +38,14 @@ mod paired;
 mod perfetto;
 pub mod plan;
 mod precision;
+mod proxy;
 pub mod published;
 mod replicast;
 mod report;
 mod runner;
 mod series;
 pub mod setting;
+mod stripes;
 mod study;
 pub mod sweep;
 mod tail;
@@ -58,11 +62,13 @@ pub use comparison::{
 pub use configuration::{Configuration, Seeds, Statistics, WarmupRule};
 pub use estimate::{Estimate, Spread};
 pub use evaluation::{
-    Claim, Evaluation, Figure, Figures, Findings, Measured, Mode, Outcome, Part, Prepared, Row,
-    Series,
+    Claim, Evaluation, Figure, FigureKind, Figures, Findings, Measured, Mode, Outcome, Part,
+    Prepared, Row, Series,
 };
 pub use experiment::{Experiment, MOST_POINTS, Point, SweptAxis};
 pub use input_error::InputError;
+pub use load::{LoadMetrics, LoadReport, SECTIONS, Section, Served};
+pub use lustre::{LustreExperiment, LustrePoint};
 pub use metrics::{
     Better, LatencyMetrics, Metric, Metrics, metric_definitions, named_counts, run_metrics,
     total_counts,

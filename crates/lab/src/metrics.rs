@@ -76,7 +76,7 @@ pub struct LatencyMetrics {
 impl LatencyMetrics {
     /// Of all that `pool` holds; `runs` are the same requests run by run. Runs that completed nothing
     /// have no latency at all, not one of zero.
-    fn of(pool: &PooledLatencies<'_>, runs: &[&Latency]) -> LatencyMetrics {
+    pub(crate) fn of(pool: &PooledLatencies<'_>, runs: &[&Latency]) -> LatencyMetrics {
         let runs: Vec<_> = runs.iter().filter(|latency| latency.count > 0).collect();
         let sections = |of: fn(&Latency) -> f64| runs.iter().map(|l| of(l)).collect::<Vec<_>>();
         let pooled = (pool.count() > 0).then(|| pool.summary());

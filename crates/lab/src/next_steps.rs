@@ -63,6 +63,7 @@ fn protocol(kind: ProtocolKind) -> &'static str {
         ProtocolKind::UchCcp => "uch-ccp",
         ProtocolKind::UchAimd => "uch-aimd",
         ProtocolKind::UchDctcp => "uch-dctcp",
+        ProtocolKind::ReplicastProxy => "replicast-proxy",
     }
 }
 

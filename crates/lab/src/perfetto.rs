@@ -63,8 +63,10 @@ struct Writer<'a> {
     events: Events<'a>,
     tracks: Tracks,
     arrows: Arrows,
-    /// By target.
+    disks_per_target: u32,
+    /// Those of the first target, those of the second, and so on.
     disks: Vec<DiskQueue>,
+    /// By target.
     down_since: Vec<Option<Time>>,
     /// Tracks of requests that are under way.
     requests: BTreeMap<RequestId, Track>,
@@ -87,13 +89,20 @@ impl<'a> Writer<'a> {
             "length_us": micros(measured_until(scenario)),
             "warmup_us": scenario.run.warmup.as_us_f64(),
         });
+        let tracks = Tracks::new(initiators, targets);
+        let disks_per_target = scenario.disk.per_target;
+        let disk = |n: u32| {
+            let target = Place::Target(n / disks_per_target);
+            DiskQueue::new(tracks.pid(target), n % disks_per_target)
+        };
         Writer {
             span,
             end: measured_until(scenario),
             events: Events::open(out, &about),
-            tracks: Tracks::new(initiators, targets),
             arrows: Arrows::default(),
-            disks: vec![DiskQueue::default(); targets as usize],
+            disks_per_target,
+            disks: (0..targets * disks_per_target).map(disk).collect(),
+            tracks,
             down_since: vec![None; targets as usize],
             requests: BTreeMap::new(),
             watch,
@@ -217,15 +226,16 @@ impl<'a> Writer<'a> {
 
     fn disk(
         &mut self,
-        target: u32,
+        (target, disk): (u32, u16),
         request: RequestId,
         operation: Operation,
         (queued, begin, end): (Time, Time, Time),
     ) {
+        let span = self.queue_span();
+        let index = target * self.disks_per_target + u32::from(disk);
+        self.disks[index as usize].push(queued, end, span, &mut self.events);
         let place = Place::Target(target);
-        let (pid, span) = (self.tracks.pid(place), self.queue_span());
-        self.disks[target as usize].push(queued, end, pid, span, &mut self.events);
-        let anchor = self.slice((place, Kind::Disk), (begin, end), || {
+        let anchor = self.slice((place, Kind::Disk(disk)), (begin, end), || {
             let word = match operation {
                 Operation::Put => "write",
                 Operation::Get => "read",
@@ -250,9 +260,10 @@ impl<'a> Writer<'a> {
 
     fn close(mut self) -> io::Result<()> {
         let (end, span) = (self.end, self.queue_span());
-        for target in 0..u32::try_from(self.disks.len()).expect("counted in u32") {
-            let pid = self.tracks.pid(Place::Target(target));
-            self.disks[target as usize].advance(end, pid, span, &mut self.events);
+        for disk in &mut self.disks {
+            disk.advance(end, span, &mut self.events);
+        }
+        for target in 0..u32::try_from(self.down_since.len()).expect("counted in u32") {
             self.outage_over(target, end);
         }
         debug_assert!(self.arrows.open() == 0 && self.requests.is_empty(), "all requests end");
@@ -303,8 +314,8 @@ impl Observer for Writer<'_> {
                 });
                 self.arrows.payload(request, (from, to), course.end(), anchor);
             }
-            Observation::Disk { request, target, operation, queued, begin, end } => {
-                self.disk(target, request, operation, (queued, begin, end));
+            Observation::Disk { request, target, disk, operation, queued, begin, end } => {
+                self.disk((target, disk), request, operation, (queued, begin, end));
             }
             Observation::TargetDown { at, target } => {
                 self.down_since[target as usize] = Some(at);

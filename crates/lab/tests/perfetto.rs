@@ -53,7 +53,8 @@ struct Trace {
     slices: BTreeMap<TrackId, Vec<Slice>>,
     /// By category and id.
     flows: BTreeMap<(String, u64), Points>,
-    counters: BTreeMap<u64, Vec<(u64, u64)>>,
+    /// By process and name: time and value.
+    counters: BTreeMap<(u64, String), Vec<(u64, u64)>>,
     instants: u64,
     processes: BTreeMap<u64, String>,
 }
@@ -95,9 +96,10 @@ impl Trace {
                     trace.flows.entry(key).or_default().push(point);
                 }
                 "C" => {
-                    assert_eq!(event["name"], "disk queue");
+                    let name = text(&event["name"]);
+                    assert!(name.starts_with("disk queue"), "{name}");
                     let chunks = event["args"]["chunks"].as_u64().expect("a number");
-                    trace.counters.entry(pid).or_default().push((at(), chunks));
+                    trace.counters.entry((pid, name)).or_default().push((at(), chunks));
                 }
                 "i" => {
                     at();
@@ -140,10 +142,10 @@ impl Trace {
             let in_order = points.windows(2).all(|pair| pair[0].2 <= pair[1].2);
             assert!(in_order, "{flow:?}: {points:?}");
         }
-        for (pid, values) in &self.counters {
-            assert!(values.windows(2).all(|pair| pair[0].0 <= pair[1].0), "{pid}: {values:?}");
+        for (disk, values) in &self.counters {
+            assert!(values.windows(2).all(|pair| pair[0].0 <= pair[1].0), "{disk:?}: {values:?}");
             let steps = values.windows(2).map(|pair| pair[0].1.abs_diff(pair[1].1));
-            assert!(steps.max().unwrap_or(0) <= 1, "{pid}: {values:?}");
+            assert!(steps.max().unwrap_or(0) <= 1, "{disk:?}: {values:?}");
             assert_eq!(values[0], (0, 0), "a queue begins empty");
         }
     }
@@ -177,9 +179,12 @@ fn every_protocol_gives_a_trace_that_can_be_shown() {
         ("replicast-m", "frame"),
         ("replicast-h", "flow"),
         ("replicast-h", "frame"),
+        ("replicast-proxy", "flow"),
+        ("replicast-proxy", "frame"),
         ("uch-ccp", "flow"),
         ("uch-ccp", "frame"),
         ("uch-aimd", "frame"),
+        ("uch-dctcp", "frame"),
     ] {
         let run = format!(
             "run.length = \"5ms\"\nprotocol.kind = \"{kind}\"\nrun.fidelity = \"{fidelity}\""
@@ -191,6 +196,10 @@ fn every_protocol_gives_a_trace_that_can_be_shown() {
             "replicast-m" | "replicast-h" => {
                 &["put", "put-request", "bid", "put-accept", "used", "cancelled", "chunk", "write"]
             }
+            "uch-dctcp" => &["put", "chunk", "write", "replica-ack"],
+            "replicast-proxy" => {
+                &["put", "proxy-request", "proxy-reply", "proxy-notice", "used", "chunk", "write"]
+            }
             _ => &["put", "put-request", "rate-init", "chunk", "write", "replica-ack"],
         };
         assert!(expected.iter().all(|name| names.contains(name)), "{kind}: {names:?}");
@@ -198,6 +207,32 @@ fn every_protocol_gives_a_trace_that_can_be_shown() {
             "{run}\nworkload.get_share = \"40%\"\nworkload.window = 3\nworkload.load = \"open\""
         ));
     }
+}
+
+#[test]
+fn double_booking_can_be_shown() {
+    let trace = check(
+        "run.length = \"5ms\"\nprotocol.kind = \"replicast-h\"\nreplicast.double_booking = true
+         workload.chunk_size = \"16KiB\"\ndisk.rate = \"4000MiB/s\"",
+    );
+    assert!(trace.names().contains("late-reject"), "{:?}", trace.names());
+}
+
+#[test]
+fn every_disk_has_a_track_and_a_counter() {
+    let trace = check("run.length = \"5ms\"\ndisk.per_target = 3\nworkload.window = 3");
+    let first_target = 19;
+    let queues: Vec<&str> = trace
+        .counters
+        .keys()
+        .filter(|(pid, _)| *pid == first_target)
+        .map(|(_, name)| name.as_str())
+        .collect();
+    assert_eq!(queues, ["disk queue", "disk queue 2", "disk queue 3"]);
+    let disks = trace.slices.iter().filter(|((pid, _), slices)| {
+        *pid == first_target && slices.iter().any(|slice| slice.cat == "disk")
+    });
+    assert_eq!(disks.count(), 3);
 }
 
 #[test]
@@ -219,7 +254,7 @@ fn the_habits_of_the_original_can_be_shown() {
 
 #[test]
 fn faults_leave_nothing_open() {
-    for kind in ["replicast-m", "replicast-h"] {
+    for kind in ["replicast-m", "replicast-h", "replicast-proxy"] {
         for fidelity in ["flow", "frame"] {
             let trace = check(&format!(
                 "run.length = \"12ms\"\nprotocol.kind = \"{kind}\"\nrun.fidelity = \"{fidelity}\"
@@ -229,9 +264,12 @@ fn faults_leave_nothing_open() {
                  targets_down = 3\ndown_at = \"2ms\"\nup_at = \"7ms\""
             ));
             let names = trace.names();
-            for name in ["down", "idle", "forgotten", "used", "cancelled"] {
+            for name in ["down", "idle", "used", "cancelled"] {
                 assert!(names.contains(name), "{name}: {names:?}");
             }
+            // With a proxy few windows are open at a time: it is chance whether one of three targets
+            // holds one when it goes down.
+            assert!(kind == "replicast-proxy" || names.contains("forgotten"), "{names:?}");
             assert!(trace.instants > 10);
         }
     }

@@ -9,7 +9,8 @@ fn tolerance(kind: ProtocolKind) -> f64 {
     match kind {
         ProtocolKind::ReplicastM => 0.06,
         ProtocolKind::ReplicastH => 0.08,
-        _ => 0.04,
+        ProtocolKind::UchCcp | ProtocolKind::UchAimd => 0.04,
+        other => panic!("the paper has no {other:?}"),
     }
 }
 
@@ -28,7 +29,8 @@ fn eighteen_mean_latencies_are_as_published() {
         let name = match kind {
             ProtocolKind::ReplicastM => "replicast-m",
             ProtocolKind::ReplicastH => "replicast-h",
-            _ => "uch-ccp",
+            ProtocolKind::UchCcp | ProtocolKind::UchAimd => "uch-ccp",
+            other => panic!("the paper has no {other:?}"),
         };
         let chunk_kib = scenario.workload.chunk_size.as_bytes() / 1024;
         let table = if scenario.disk.rate.as_bps() == (400 << 20) * 8 { 2 } else { 3 };

@@ -67,13 +67,14 @@ fn one_put_falls_into_the_right_bins() {
     }
 }
 
-const PROTOCOLS: [(&str, &str); 6] = [
+const PROTOCOLS: [(&str, &str); 7] = [
     ("replicast-m", "flow"),
     ("replicast-m", "frame"),
     ("replicast-h", "flow"),
     ("uch-ccp", "flow"),
     ("uch-ccp", "frame"),
     ("uch-aimd", "frame"),
+    ("uch-dctcp", "frame"),
 ];
 
 fn every_protocol(more: &str) -> impl Iterator<Item = Scenario> {

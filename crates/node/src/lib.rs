@@ -35,3 +35,4 @@ pub use folder::{Folder, FolderError};
 pub use network::measure;
 pub use node::{Node, NodeConfig, StartError};
 pub use reactor::{GetResult, PutResult, TargetStatus};
+pub use target::TargetLoad;

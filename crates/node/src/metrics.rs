@@ -67,6 +67,10 @@ pub(crate) fn text(status: &NodeStatus) -> String {
     gauge("target_chunks", "Chunks on the target", None, |t| t.chunks);
     gauge("target_content", "Content of those chunks", Some(Unit::Bytes), |t| t.content_bytes);
     gauge("target_void", "Records that await compaction", Some(Unit::Bytes), |t| t.void_bytes);
+    gauge("target_windows", "Windows promised or bid", None, |t| u64::from(t.windows));
+    gauge("target_chunks_at_disk", "Chunks that wait for the disk or are there", None, |t| {
+        u64::from(t.chunks_at_disk)
+    });
     gauge("target_segments", "Segments of the target", None, |t| u64::from(t.segments));
     gauge("target_under_replicated_chunks", "Chunks known to have too few replicas", None, |t| {
         t.repair.under_replicated_chunks
@@ -81,6 +85,11 @@ pub(crate) fn text(status: &NodeStatus) -> String {
         }
         registry.register(name, help, family);
     };
+    counter("target_received_bytes", "Content that came in", |t| t.received_bytes);
+    counter("target_sent_bytes", "Content that went out", |t| t.sent_bytes);
+    counter("target_disk_busy_nanoseconds", "Time in which the disk had something to do", |t| {
+        t.disk_busy_ns
+    });
     counter("target_lost_chunks", "Chunks found unreadable", |t| t.lost_chunks);
     counter("target_flushes", "Batches put on stable storage", |t| t.flushed_batches);
     counter("target_compacted_segments", "Segments that compaction freed", |t| {

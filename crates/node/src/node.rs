@@ -301,6 +301,7 @@ fn initiator_config(parts: &Parts<'_>) -> InitiatorConfig {
             window_rule: WindowRule::published(parts.delivery),
             sequence: SequenceRule::revised(&timing),
             double_booking: false,
+            proxied: false,
             consecutive_only: false,
             abandon_without_window: false,
             choosy: Some(Choosy { first_patience: timing.round_trip() * 3 }),

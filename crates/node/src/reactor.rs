@@ -8,6 +8,7 @@
 //! promise are tens of microseconds long. Waiting on the queue with a deadline is precise to what the
 //! kernel's timers are.
 
+mod network;
 mod repair;
 
 use std::cmp::Reverse;
@@ -26,7 +27,7 @@ use crate::clock::Clock;
 use crate::disk::DiskResult;
 use crate::network::NetworkEvent;
 use crate::remote::{Remote, answer_for};
-use crate::target::{TargetHost, TargetNews, TargetWish};
+use crate::target::{TargetHost, TargetLoad, TargetNews, TargetWish};
 
 /// How a put ended.
 pub type PutResult = Result<(), Failure>;
@@ -56,6 +57,8 @@ pub struct TargetStatus {
     pub standing: Standing,
     /// Its numbers.
     pub statistics: Statistics,
+    /// What it is busy with.
+    pub load: TargetLoad,
     /// What its repair has done.
     pub repair: RepairStatistics,
     /// How far its walk is, if one is under way.
@@ -232,49 +235,6 @@ impl Reactor {
         true
     }
 
-    fn network(&mut self, now: Time, event: NetworkEvent) {
-        let Some(remote) = &mut self.remote else { return };
-        match event {
-            NetworkEvent::Heard(heard) => {
-                let is_running = self.running.contains_key(&heard.message.request());
-                remote.heard(&heard, is_running, &self.groups, &mut self.local);
-            }
-            NetworkEvent::Peer(node, is_up) => {
-                let gone_after = remote.gone_after;
-                remote.peer(now, node, is_up);
-                match is_up {
-                    true => self.node_changed(now, node),
-                    false => self.at(now + gone_after, Due::NodeGone(node)),
-                }
-            }
-            NetworkEvent::NotReached(request, members) => {
-                remote.not_reached(request, members, &mut self.local);
-            }
-            NetworkEvent::Sent(target, request) => {
-                if let Some(host) = self.targets.get_mut(&target) {
-                    host.sent(now, request);
-                }
-            }
-            NetworkEvent::Arrived(received) if received.is_get => {
-                let (request, intact) = (received.request, received.content.is_some());
-                self.delivered(now, request, received.content, intact);
-            }
-            NetworkEvent::Arrived(received) => {
-                for target in remote.targets_here(received.group, received.members, &self.groups) {
-                    let Some(host) = self.targets.get_mut(&target) else { continue };
-                    let (request, name) = (received.request, received.name);
-                    match received.content.clone() {
-                        Some(content) => {
-                            host.received(now, request, content, &mut self.wishes, &mut self.news);
-                        }
-                        None => host.damaged(now, request, name, &mut self.wishes, &mut self.news),
-                    }
-                    self.heed(now, target);
-                }
-            }
-        }
-    }
-
     /// The chunk of a get is here, or what came of it is useless.
     fn delivered(&mut self, now: Time, request: RequestId, content: Option<Content>, intact: bool) {
         if let (
@@ -304,6 +264,7 @@ impl Reactor {
             path: host.path.clone(),
             standing: host.standing(),
             statistics: host.statistics(),
+            load: host.load(now),
             repair: host.repair_statistics(),
             walk: host.repair_progress(now),
         };

@@ -256,12 +256,12 @@ impl Remote {
 /// missed for seconds, and hearing it twice changes nothing.
 fn times(message: &Message) -> u32 {
     match message {
-        Message::PutRequest(_) | Message::GetRequest(_) | Message::Bid(_) | Message::Offer(_) => 1,
         Message::PutAccept(_)
         | Message::GetAccept(_)
         | Message::ReplicaAck(_)
         | Message::Undelivered(_)
         | Message::LateReject(_) => 2,
+        _ => 1,
     }
 }
 

@@ -81,6 +81,18 @@ pub struct Target {
     pub compacted_segments: u64,
     /// Batches that were flushed since the start.
     pub flushed_batches: u64,
+    /// Windows that it has promised or bid, in and out.
+    pub windows: u32,
+    /// Chunks that wait for its disk or are there.
+    pub chunks_at_disk: u32,
+    /// Content that came in since the start.
+    pub received_bytes: u64,
+    /// Content that went out since the start.
+    pub sent_bytes: u64,
+    /// Nanoseconds since the start in which its disk had something to do for a request.
+    pub disk_busy_ns: u64,
+    /// Bytes that are free on its file system, if that can be told.
+    pub free_bytes: Option<u64>,
     /// What it does so that its chunks have all their replicas.
     #[serde(default)]
     pub repair: Repair,
@@ -175,6 +187,12 @@ impl Target {
             unreadable_segments: numbers.unreadable_segments,
             compacted_segments: numbers.compacted,
             flushed_batches: numbers.batches,
+            windows: status.load.windows,
+            chunks_at_disk: status.load.at_disk,
+            received_bytes: status.load.received_bytes,
+            sent_bytes: status.load.sent_bytes,
+            disk_busy_ns: status.load.disk_busy.as_ns(),
+            free_bytes: free_bytes(&status.path),
             repair: Repair::new(status),
         }
     }
@@ -201,4 +219,10 @@ impl Repair {
             walk,
         }
     }
+}
+
+/// What an ordinary user may still write there.
+fn free_bytes(folder: &std::path::Path) -> Option<u64> {
+    let file_system = rustix::fs::statvfs(folder).ok()?;
+    Some(file_system.f_bavail.saturating_mul(file_system.f_frsize))
 }

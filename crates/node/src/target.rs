@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use slotcast_protocol::{
     ChunkId, InitiatorId, Message, Repair, RepairEffect, RepairInput, RepairOutcome,
-    RepairProgress, RepairStatistics, RequestId, TargetConfig, TargetId,
+    RepairProgress, RepairStatistics, RequestId, State, TargetConfig, TargetId,
 };
 use slotcast_store::{
     Content, DiskError, OpId, Standing, Statistics, StoringEffect, StoringTarget,
 };
-use slotcast_units::Time;
+use slotcast_units::{Span, Time};
 
 use crate::disk::{Disk, DiskResult};
 
@@ -40,6 +40,21 @@ pub(crate) enum TargetNews {
     Gone,
 }
 
+/// What a target is busy with, and was since the node started.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TargetLoad {
+    /// Windows that it has promised or bid, in and out.
+    pub windows: u32,
+    /// Chunks that wait for its disk or are there.
+    pub at_disk: u32,
+    /// Content that came in, in bytes.
+    pub received_bytes: u64,
+    /// Content that went out, in bytes.
+    pub sent_bytes: u64,
+    /// Time in which its disk had something to do for somebody.
+    pub disk_busy: Span,
+}
+
 /// One target of this node.
 pub(crate) struct TargetHost {
     pub(crate) id: TargetId,
@@ -52,6 +67,8 @@ pub(crate) struct TargetHost {
     reading: BTreeMap<ChunkId, bool>,
     repairing: Vec<RepairEffect>,
     is_gone: bool,
+    load: TargetLoad,
+    disk_busy_since: Option<Time>,
 }
 
 impl TargetHost {
@@ -78,6 +95,8 @@ impl TargetHost {
             reading,
             repairing,
             is_gone: false,
+            load: TargetLoad::default(),
+            disk_busy_since: None,
         };
         host.carry_out(now, &mut Vec::new(), &mut Vec::new());
         host
@@ -116,6 +135,32 @@ impl TargetHost {
         self.machine.statistics()
     }
 
+    pub(crate) fn load(&self, now: Time) -> TargetLoad {
+        let machine = self.machine.machine();
+        let calendars = [machine.incoming(), machine.outgoing()];
+        let windows = calendars.into_iter().flat_map(|calendar| calendar.reservations());
+        let open = windows.filter(|r| r.state != State::Cancelled && r.window.end > now);
+        let busy = self.disk_busy_since.map_or(Span::ZERO, |since| now.saturating_since(since));
+        TargetLoad {
+            windows: u32::try_from(open.count()).unwrap_or(u32::MAX),
+            at_disk: u32::try_from(self.machine.at_disk()).unwrap_or(u32::MAX),
+            disk_busy: self.load.disk_busy + busy,
+            ..self.load
+        }
+    }
+
+    /// Keeps the time in which the disk is busy up to date.
+    fn account(&mut self, now: Time) {
+        match (self.disk_busy_since, self.machine.at_disk() == 0) {
+            (None, false) => self.disk_busy_since = Some(now),
+            (Some(since), true) => {
+                self.load.disk_busy += now.saturating_since(since);
+                self.disk_busy_since = None;
+            }
+            _ => {}
+        }
+    }
+
     pub(crate) fn holds(&self, chunk: &ChunkId) -> bool {
         self.machine.holds(chunk)
     }
@@ -141,6 +186,7 @@ impl TargetHost {
         wishes: &mut Vec<TargetWish>,
         news: &mut Vec<TargetNews>,
     ) {
+        self.load.received_bytes += content.bytes().len() as u64;
         self.machine.received(now, request, content, &mut self.effects);
         self.carry_out(now, wishes, news);
     }
@@ -193,6 +239,7 @@ impl TargetHost {
                 }
             }
         }
+        self.account(now);
         if !self.is_gone && self.machine.standing() == Standing::ReadOnly(DiskError::Gone) {
             self.is_gone = true;
             news.push(TargetNews::Gone);
@@ -210,6 +257,7 @@ impl TargetHost {
             StoringEffect::Disk(id, op) => return self.disk.ask(id, op),
             StoringEffect::Send(to, message) => return wishes.push(TargetWish::Send(to, message)),
             StoringEffect::Transfer { request, content, start } => {
+                self.load.sent_bytes += content.bytes().len() as u64;
                 return wishes.push(TargetWish::Transfer { request, content, start });
             }
             StoringEffect::Opened => return news.push(TargetNews::Opened),

@@ -1,5 +1,7 @@
 use core::fmt;
 
+use crate::group::Members;
+
 /// A node that starts puts and gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InitiatorId(pub u32);
@@ -23,6 +25,38 @@ pub struct RequestId {
     pub initiator: InitiatorId,
     /// Counts the initiator's requests; wraps, so it is unique only among requests of one time.
     pub serial: u32,
+}
+
+/// The time for which one member of a group is its proxy. A later term replaces an earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Term {
+    /// How many terms there have been, this one included; two members that take over at once may
+    /// arrive at the same number, and then the later position counts as the later term.
+    pub count: u32,
+    /// The proxy's position in the group.
+    pub position: u8,
+}
+
+impl Term {
+    /// Before the first proxy.
+    pub const NONE: Term = Term { count: 0, position: 0 };
+
+    /// The last possible term before this one.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "64 members at most")]
+    pub const fn before(self) -> Term {
+        match (self.count, self.position) {
+            (0, 0) => Term::NONE,
+            (count, 0) => Term { count: count - 1, position: Members::CAPACITY as u8 - 1 },
+            (count, position) => Term { count, position: position - 1 },
+        }
+    }
+
+    /// The term in which the member at `position` follows this one.
+    #[must_use]
+    pub const fn next(self, position: u8) -> Term {
+        Term { count: self.count.saturating_add(1), position }
+    }
 }
 
 impl ChunkId {

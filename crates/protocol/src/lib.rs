@@ -20,6 +20,8 @@
 //! * [`Initiator`] collects bids, and chooses by [`selection`]: the earliest common window for one
 //!   multicast transfer ([`Delivery::Multicast`], Replicast-M) or the earliest sequence of windows
 //!   for unicast transfers ([`Delivery::Unicast`], Replicast-H).
+//! * [`Proxy`], on one member of a group, can do both for all others: an initiator then asks it alone
+//!   ([`PutRules::proxied`]), and is granted a window with one message back.
 //! * [`GroupMap`] maps a chunk's name to its negotiating group, and targets to failure domains.
 //! * [`Repair`] brings the replicas of what a target holds back to the wanted number.
 //! * [`wire`] is the encoding of every message.
@@ -42,6 +44,7 @@ mod group;
 mod ids;
 mod initiator;
 mod message;
+mod proxy;
 mod repair;
 pub mod selection;
 mod target;
@@ -51,15 +54,17 @@ pub mod wire;
 
 pub use calendar::{Calendar, CalendarRules, NoReservation, OfferRule, Reservation, State};
 pub use group::{GroupMap, LayoutError, Members};
-pub use ids::{ChunkId, GroupId, InitiatorId, RequestId, TargetId};
+pub use ids::{ChunkId, GroupId, InitiatorId, RequestId, TargetId, Term};
 pub use initiator::{
     Choosy, Failure, GetRules, Initiator, InitiatorConfig, InitiatorEffect, InitiatorInput,
     PutRules,
 };
 pub use message::{
     AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Grant, Grants, LateReject, MAX_REPLICAS,
-    Message, Offer, OfferAnswer, PutAccept, PutRequest, ReplicaAck, Undelivered,
+    MAX_TAKEN, Message, Occasion, Offer, OfferAnswer, ProxyAnswer, ProxyNotice, ProxyQuery,
+    ProxyReply, ProxyReport, ProxyRequest, PutAccept, PutRequest, ReplicaAck, Taken, Undelivered,
 };
+pub use proxy::{Proxy, ProxyChoice, ProxyConfig, ProxyEffect, ProxyInput};
 pub use repair::{
     Inventory, Repair, RepairEffect, RepairInput, RepairOutcome, RepairProgress, RepairRules,
     RepairStatistics,

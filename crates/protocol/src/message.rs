@@ -3,6 +3,8 @@
 //! Times in messages are on the sender's clock; a host whose clocks differ translates them before
 //! the machine sees them.
 
+mod proxied;
+
 use core::ops::Deref;
 
 use slotcast_units::{Size, Span};
@@ -12,6 +14,11 @@ use crate::ids::{ChunkId, GroupId, RequestId};
 use crate::timing::Delivery;
 use crate::window::Window;
 use slotcast_units::Time;
+
+pub use proxied::{
+    MAX_TAKEN, Occasion, ProxyAnswer, ProxyNotice, ProxyQuery, ProxyReply, ProxyReport,
+    ProxyRequest, Taken,
+};
 
 /// The most replicas that one message can grant.
 pub const MAX_REPLICAS: usize = 8;
@@ -37,6 +44,16 @@ pub enum Message {
     Undelivered(Undelivered),
     /// Target to initiator: a window that was bid, or accepted, is not to be had any more.
     LateReject(LateReject),
+    /// Initiator to proxy: find a window for this chunk, and accept it for me.
+    ProxyRequest(ProxyRequest),
+    /// Proxy to initiator: the answer to a proxied request.
+    ProxyReply(ProxyReply),
+    /// Proxy to members: what has been accepted for them.
+    ProxyNotice(ProxyNotice),
+    /// Proxy to members: what have you promised?
+    ProxyQuery(ProxyQuery),
+    /// Member to proxy: what it has promised, and when its disk is done.
+    ProxyReport(ProxyReport),
 }
 
 /// Asks a negotiating group for windows.
@@ -290,6 +307,11 @@ impl Message {
             Message::GetAccept(m) => m.request,
             Message::Undelivered(m) => m.request,
             Message::LateReject(m) => m.request,
+            Message::ProxyRequest(m) => m.request,
+            Message::ProxyReply(m) => m.request,
+            Message::ProxyNotice(m) => m.request,
+            Message::ProxyQuery(m) => m.request,
+            Message::ProxyReport(m) => m.request,
         }
     }
 
@@ -305,6 +327,11 @@ impl Message {
             Message::GetAccept(_) => "get-accept",
             Message::Undelivered(_) => "undelivered",
             Message::LateReject(_) => "late-reject",
+            Message::ProxyRequest(_) => "proxy-request",
+            Message::ProxyReply(_) => "proxy-reply",
+            Message::ProxyNotice(_) => "proxy-notice",
+            Message::ProxyQuery(_) => "proxy-query",
+            Message::ProxyReport(_) => "proxy-report",
         }
     }
 }

@@ -42,8 +42,10 @@ pub(crate) fn groups(scenario: &Scenario) -> Result<GroupMap, ScenarioError> {
 pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     let Scenario { cluster, network, disk, replicast, unicast, workload, faults, run, .. } =
         scenario;
-    let uses_replicast =
-        matches!(scenario.protocol.kind, ProtocolKind::ReplicastM | ProtocolKind::ReplicastH);
+    let uses_replicast = matches!(
+        scenario.protocol.kind,
+        ProtocolKind::ReplicastM | ProtocolKind::ReplicastH | ProtocolKind::ReplicastProxy
+    );
     let wrong = |key, problem: String| Err(ScenarioError { key, problem });
     let positive = |key, is_positive: bool| match is_positive {
         true => Ok(()),

@@ -26,14 +26,17 @@ pub struct Demand {
     pub target_control: f64,
     /// The same for the initiators' ports. Control messages do not queue in the simulator.
     pub initiator_control: f64,
+    /// Of the time of the proxies, one for each group; nothing where there are none.
+    pub proxies: f64,
 }
 
 impl Demand {
     /// Requests per second at which the first resource is full. Control messages are left out: they do
     /// not queue in the simulator.
     pub fn capacity(&self) -> f64 {
-        let Demand { disks, target_in, target_out, initiator_out, initiator_in, .. } = *self;
-        1.0 / [disks, target_in, target_out, initiator_out, initiator_in]
+        let Demand { disks, target_in, target_out, initiator_out, initiator_in, proxies, .. } =
+            *self;
+        1.0 / [disks, target_in, target_out, initiator_out, initiator_in, proxies]
             .into_iter()
             .fold(0.0, f64::max)
     }
@@ -46,6 +49,7 @@ impl Demand {
         self.initiator_in += part * other.initiator_in;
         self.target_control += part * other.target_control;
         self.initiator_control += part * other.initiator_control;
+        self.proxies += part * other.proxies;
     }
 }
 
@@ -70,6 +74,7 @@ pub fn demand(scenario: &Scenario) -> Demand {
     }
     let cluster = &scenario.cluster;
     let (targets, initiators) = (f64::from(cluster.targets), f64::from(cluster.initiators));
+    let groups = f64::from((cluster.targets / cluster.group_size.max(1)).max(1));
     Demand {
         disks: sum.disks / targets / f64::from(scenario.disk.per_target),
         target_in: sum.target_in / targets,
@@ -78,6 +83,7 @@ pub fn demand(scenario: &Scenario) -> Demand {
         initiator_in: sum.initiator_in / initiators,
         target_control: sum.target_control / targets,
         initiator_control: sum.initiator_control / initiators,
+        proxies: sum.proxies / groups,
     }
 }
 
@@ -95,13 +101,19 @@ struct Times {
 
 fn times(scenario: &Scenario, size: Size, delivery: Delivery) -> Times {
     match scenario.protocol.kind {
-        ProtocolKind::ReplicastM | ProtocolKind::ReplicastH => {
+        ProtocolKind::ReplicastM | ProtocolKind::ReplicastH | ProtocolKind::ReplicastProxy => {
             let timing = crate::replicast::timing(scenario);
             let mut rule = WindowRule::published(delivery);
             if scenario.replicast.bid_multiplier != Share::ZERO {
                 rule.multiplier = scenario.replicast.bid_multiplier;
             }
-            let accepted = rule.size_for(&timing, size).accepted;
+            let is_granted = scenario.protocol.kind == ProtocolKind::ReplicastProxy
+                && delivery == Delivery::Multicast;
+            let accepted = match is_granted {
+                // A proxy grants windows of its own width.
+                true => timing.transfer(size) + timing.frame_time(),
+                false => rule.size_for(&timing, size).accepted,
+            };
             Times {
                 transfer: timing.transfer(size),
                 taken: accepted + timing.trip + scenario.replicast.bid_gap,
@@ -121,17 +133,28 @@ fn times(scenario: &Scenario, size: Size, delivery: Delivery) -> Times {
 /// One put of one chunk.
 fn put(scenario: &Scenario, size: Size) -> Demand {
     let replicas = f64::from(scenario.cluster.replicas);
-    let is_multicast = scenario.protocol.kind == ProtocolKind::ReplicastM;
+    let is_proxied = scenario.protocol.kind == ProtocolKind::ReplicastProxy;
+    let is_multicast = is_proxied || scenario.protocol.kind == ProtocolKind::ReplicastM;
     let delivery = if is_multicast { Delivery::Multicast } else { Delivery::Unicast };
     let Times { transfer, taken, control, asked } = times(scenario, size, delivery);
     let control = control.as_secs_f64();
+    let (target_messages, initiator_messages) = match is_proxied {
+        // The proxy answers and tells the members; each of them reports when the chunk has come, and
+        // acknowledges it.
+        true => (2.0 + 2.0 * replicas, 1.0 + replicas),
+        // Asked and told the outcome; a bid from each, an acknowledgement from each replica.
+        false => ((2.0 * asked).max(asked + replicas), asked + replicas),
+    };
     Demand {
         disks: replicas * scenario.disk.service(size).as_secs_f64(),
         target_in: replicas * taken.as_secs_f64(),
         initiator_out: transfer.as_secs_f64() * if is_multicast { 1.0 } else { replicas },
-        // Asked and told the outcome; a bid from each, an acknowledgement from each replica.
-        target_control: control * (2.0 * asked).max(asked + replicas),
-        initiator_control: control * (asked + replicas),
+        target_control: control * target_messages,
+        initiator_control: control * initiator_messages,
+        proxies: match is_proxied {
+            true => control * f64::from(scenario.replicast.proxy_messages),
+            false => 0.0,
+        },
         ..Demand::default()
     }
 }

@@ -38,10 +38,12 @@ impl Faults {
     }
 
     /// The copies of one message that arrive: usually one, without delay.
+    #[inline]
     pub(crate) fn copies(&mut self) -> Copies {
-        if !self.any_message_fault {
-            return Copies([Some(Span::ZERO), None]);
-        }
+        if self.any_message_fault { self.draw_copies() } else { Copies([Some(Span::ZERO), None]) }
+    }
+
+    fn draw_copies(&mut self) -> Copies {
         let lost = self.random.chance(self.spec.message_loss.as_f64());
         let twice = self.random.chance(self.spec.message_duplication.as_f64());
         let first = (!lost).then(|| self.delay());

@@ -1,7 +1,8 @@
 //! Models of a storage cluster, and a host for the Replicast protocol inside the simulator.
 //!
 //! [`Scenario`] says what is simulated, [`run()`] runs it with a seed, [`RunReport`] is what was
-//! found. Equal scenarios and seeds give equal reports, trace hash included, on every machine.
+//! found. [`stripes`] has the same for stripes with parity. Equal scenarios and seeds give equal
+//! reports, trace hash included, on every machine.
 
 mod check;
 mod clients;
@@ -9,6 +10,7 @@ mod demand;
 mod drive;
 mod faults;
 mod latencies;
+pub mod lustre;
 mod mix;
 mod objects;
 mod observation;
@@ -19,6 +21,7 @@ mod replicast;
 mod report;
 mod scenario;
 pub mod storm;
+pub mod stripes;
 mod unicast;
 mod watch;
 
@@ -32,8 +35,8 @@ pub use recorder::measured_until;
 pub use report::{Completion, Counts, DiskWait, Operation, PortQueues, PortSample, RunReport};
 pub use scenario::{
     Backpressure, Cluster, Dctcp, Disk, Faults, Fidelity, Grant, IdleExtension, Load, Network,
-    Protocol, ProtocolKind, Quirks, Replicast, Run, Scenario, SequenceChoice, TargetChoice,
-    Unicast, Workload,
+    Protocol, ProtocolKind, ProxyChoice, Quirks, Replicast, Run, Scenario, SequenceChoice,
+    TargetChoice, Unicast, Workload,
 };
 pub use slotcast_engine::Little;
 pub use slotcast_protocol::{RequestId, Window};
@@ -57,7 +60,7 @@ pub fn run_observed(
 ) -> Result<RunReport, ScenarioError> {
     check(scenario)?;
     Ok(match scenario.protocol.kind {
-        ProtocolKind::ReplicastM | ProtocolKind::ReplicastH => {
+        ProtocolKind::ReplicastM | ProtocolKind::ReplicastH | ProtocolKind::ReplicastProxy => {
             let groups = check::groups(scenario)?;
             drive::drive(replicast::new_model(scenario, groups, seed), scenario, seed, observer)
         }

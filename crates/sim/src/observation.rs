@@ -113,6 +113,8 @@ pub enum Observation {
         request: RequestId,
         /// The target.
         target: u32,
+        /// Which of its disks, from 0.
+        disk: u16,
         /// A put writes, a get reads.
         operation: Operation,
         /// When the disk was asked: now.
@@ -199,7 +201,8 @@ pub enum Fate {
         /// The last bit.
         end: Time,
     },
-    /// It was bid, and the initiator cancelled it or asked again.
+    /// It was bid, and the initiator cancelled it or asked again, or another one that was bid the same
+    /// window accepted first.
     Cancelled,
     /// It was bid, and neither accepted nor cancelled in time.
     Expired,

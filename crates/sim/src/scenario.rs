@@ -1,5 +1,6 @@
 //! What is simulated: one plain value that says everything about a run except its seed.
 
+pub use slotcast_protocol::ProxyChoice;
 use slotcast_units::{Rate, Share, Size, Span};
 
 use crate::mix::Mix;
@@ -128,6 +129,9 @@ pub enum ProtocolKind {
     UchAimd,
     /// UCH-DCTCP: unicast over TCP connections with DCTCP.
     UchDctcp,
+    /// Replicast with a proxy: one member of each group grants windows for all, and one multicast
+    /// transfer follows.
+    ReplicastProxy,
 }
 
 /// The choice of a protocol.
@@ -202,6 +206,10 @@ pub struct Replicast {
     pub ack_timeout: Span,
     /// Rounds of asking before a put or get is given up.
     pub max_rounds: u32,
+    /// Replicast with a proxy: control messages' worth of time that each request takes of it.
+    pub proxy_messages: u32,
+    /// Replicast with a proxy: how it chooses members.
+    pub proxy_choice: ProxyChoice,
 }
 
 impl Default for Replicast {
@@ -220,6 +228,8 @@ impl Default for Replicast {
             answer_timeout: Span::ZERO,
             ack_timeout: Span::ZERO,
             max_rounds: 32,
+            proxy_messages: 4,
+            proxy_choice: ProxyChoice::default(),
         }
     }
 }

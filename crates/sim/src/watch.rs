@@ -13,13 +13,15 @@ use crate::observation::{Course, Observation, Outcome};
 use crate::observe::Place;
 use crate::report::Operation;
 
+/// Where a host keeps payload that is on its way: a slot, and which one of several in it.
+pub(crate) type PayloadKey = (u32, u64);
+
 /// What has been observed and not yet told, and what is under way.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     told: Vec<Observation>,
     requests: BTreeMap<RequestId, OpenRequest>,
-    /// Payload on its way, by the slot that its host keeps it in.
-    payload: BTreeMap<u32, OpenPayload>,
+    payload: BTreeMap<PayloadKey, OpenPayload>,
 }
 
 #[derive(Debug)]
@@ -38,7 +40,7 @@ struct OpenPayload {
     missing: Vec<Place>,
     sent: Course,
     is_sent_told: bool,
-    /// How it arrives, where that is not just a trip later.
+    /// How it arrives, if that is not just a trip later.
     arrives: Option<Course>,
 }
 
@@ -109,9 +111,17 @@ impl Watch {
         }
     }
 
-    /// Payload for `to` is in `slot` from now on, until it has arrived everywhere.
+    /// Payload for `to` is at `key` from now on, until it has arrived everywhere. It may have to wait
+    /// in the network; otherwise it arrives a trip after it has left.
     #[cold]
-    pub(crate) fn payload(&mut self, slot: u32, request: RequestId, from: Place, to: Vec<Place>) {
+    pub(crate) fn payload(
+        &mut self,
+        key: PayloadKey,
+        request: RequestId,
+        from: Place,
+        to: Vec<Place>,
+        may_wait: bool,
+    ) {
         let payload = OpenPayload {
             request,
             from,
@@ -119,39 +129,39 @@ impl Watch {
             to,
             sent: Course::default(),
             is_sent_told: false,
-            arrives: None,
+            arrives: may_wait.then(Course::default),
         };
-        self.payload.insert(slot, payload);
+        self.payload.insert(key, payload);
     }
 
-    /// A part of the payload in `slot` leaves its sender.
+    /// A part of the payload at `key` leaves its sender.
     #[cold]
-    pub(crate) fn leaves(&mut self, slot: u32, begin: Time, end: Time, size: Size) {
-        if let Some(payload) = self.payload.get_mut(&slot) {
+    pub(crate) fn leaves(&mut self, key: PayloadKey, begin: Time, end: Time, size: Size) {
+        if let Some(payload) = self.payload.get_mut(&key) {
             payload.sent.push(begin, end, size);
         }
     }
 
-    /// A part of the payload in `slot` passes its receiver's port, which is not a trip after it has
-    /// left: it has waited in the network.
+    /// A part of the payload at `key`, which may wait in the network, passes its receiver's port.
     #[cold]
-    pub(crate) fn arrives(&mut self, slot: u32, begin: Time, end: Time, size: Size) {
-        if let Some(payload) = self.payload.get_mut(&slot) {
-            payload.arrives.get_or_insert_default().push(begin, end, size);
+    pub(crate) fn arrives(&mut self, key: PayloadKey, begin: Time, end: Time, size: Size) {
+        let payload = self.payload.get_mut(&key);
+        if let Some(course) = payload.and_then(|payload| payload.arrives.as_mut()) {
+            course.push(begin, end, size);
         }
     }
 
-    /// The last bit of the payload in `slot` is at `to`, which takes it unless it is down. Gives the
+    /// The last bit of the payload at `key` is at `to`, which takes it unless it is down. Gives the
     /// times at which it left its sender.
     #[cold]
     pub(crate) fn arrived(
         &mut self,
-        slot: u32,
+        key: PayloadKey,
         to: Place,
         trip: Span,
         is_up: bool,
     ) -> Option<(Time, Time)> {
-        let payload = self.payload.get_mut(&slot)?;
+        let payload = self.payload.get_mut(&key)?;
         let left = (payload.sent.begin(), payload.sent.end());
         self.told.extend(payload.tell_sent());
         if is_up {
@@ -159,14 +169,14 @@ impl Watch {
         }
         payload.missing.retain(|&place| place != to);
         if payload.missing.is_empty() {
-            self.payload.remove(&slot);
+            self.payload.remove(&key);
         }
         Some(left)
     }
 
-    /// Slots with payload on its way.
-    pub(crate) fn slots(&self) -> Vec<u32> {
-        self.payload.keys().copied().collect()
+    /// Where payload is on its way, from `first` on.
+    pub(crate) fn keys_from(&self, first: PayloadKey) -> impl Iterator<Item = PayloadKey> {
+        self.payload.range(first..).map(|(&key, _)| key)
     }
 
     /// The run ends: tells of all that is under way.

@@ -46,7 +46,11 @@ fn the_disks_are_as_busy_as_computed() {
 
 #[test]
 fn the_links_carry_what_is_computed() {
-    for (kind, unused) in [(ProtocolKind::ReplicastM, 1.45), (ProtocolKind::ReplicastH, 1.3)] {
+    for (kind, unused) in [
+        (ProtocolKind::ReplicastM, 1.45),
+        (ProtocolKind::ReplicastH, 1.3),
+        (ProtocolKind::ReplicastProxy, 1.3),
+    ] {
         let mut scenario = scenario();
         scenario.protocol.kind = kind;
         let report = run(&scenario, 1).unwrap();
@@ -68,7 +72,12 @@ fn the_links_carry_what_is_computed() {
 
 #[test]
 fn no_run_sustains_more_than_the_capacity() {
-    for kind in [ProtocolKind::ReplicastM, ProtocolKind::ReplicastH, ProtocolKind::UchCcp] {
+    for kind in [
+        ProtocolKind::ReplicastM,
+        ProtocolKind::ReplicastH,
+        ProtocolKind::ReplicastProxy,
+        ProtocolKind::UchCcp,
+    ] {
         for disk in [200u64, 20_000] {
             let mut scenario = scenario();
             scenario.protocol.kind = kind;

@@ -5,7 +5,8 @@ use slotcast_sim::{
 };
 use slotcast_units::{Share, Span};
 
-const REPLICAST: [ProtocolKind; 2] = [ProtocolKind::ReplicastM, ProtocolKind::ReplicastH];
+const REPLICAST: [ProtocolKind; 3] =
+    [ProtocolKind::ReplicastM, ProtocolKind::ReplicastH, ProtocolKind::ReplicastProxy];
 
 fn with(kind: ProtocolKind, faults: Faults) -> RunReport {
     let scenario = Scenario {

@@ -53,6 +53,22 @@ fn replicast_h() {
 }
 
 #[test]
+fn replicast_proxy() {
+    for fidelity in [Fidelity::Flow, Fidelity::Frame] {
+        // One message to the proxy and one back; the payload leaves when that is here.
+        let ideal = 2 * ONE_WAY + TRANSFER + TRIP + DISK + ONE_WAY;
+        let all = latencies(&alone(ProtocolKind::ReplicastProxy, fidelity));
+        assert!(all.len() > 10);
+        // The first request to each of the ten groups finds no proxy: its first member asks the
+        // others before it grants anything.
+        let take_over = 2 * ONE_WAY;
+        assert!(all.iter().all(|&l| l == ideal || l == ideal + take_over), "{ideal} {all:?}");
+        assert!(all.iter().filter(|&&l| l > ideal).count() <= 10);
+        assert_eq!(all.last(), Some(&ideal));
+    }
+}
+
+#[test]
 fn uch_ccp() {
     for fidelity in [Fidelity::Flow, Fidelity::Frame] {
         let round_trip = 2 * (80 + TRIP);

@@ -6,8 +6,12 @@ use slotcast_sim::{
 };
 use slotcast_units::{Share, Span};
 
-const ALL: [ProtocolKind; 3] =
-    [ProtocolKind::ReplicastM, ProtocolKind::ReplicastH, ProtocolKind::UchCcp];
+const ALL: [ProtocolKind; 4] = [
+    ProtocolKind::ReplicastM,
+    ProtocolKind::ReplicastH,
+    ProtocolKind::UchCcp,
+    ProtocolKind::ReplicastProxy,
+];
 
 fn scenario(kind: ProtocolKind, workload: Workload) -> Scenario {
     Scenario {
@@ -113,7 +117,7 @@ fn gets_and_puts_come_in_the_wanted_ratio() {
 /// Several gets at once to one initiator come one after another, each in its window.
 #[test]
 fn gets_do_not_meet_on_the_link() {
-    for kind in [ProtocolKind::ReplicastM, ProtocolKind::ReplicastH] {
+    for kind in [ProtocolKind::ReplicastM, ProtocolKind::ReplicastH, ProtocolKind::ReplicastProxy] {
         for share in [50, 100] {
             let workload = Workload {
                 get_share: Share::from_percent(share),

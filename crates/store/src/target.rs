@@ -129,6 +129,11 @@ impl StoringTarget {
         self.store.holds(chunk)
     }
 
+    /// Reads and writes of chunks that the store has been asked for and has not done.
+    pub fn at_disk(&self) -> usize {
+        self.asked.len()
+    }
+
     /// The machine that negotiates.
     pub fn machine(&self) -> &Target {
         &self.machine
@@ -306,6 +311,8 @@ impl StoringTarget {
                     wanted.push(StoringEffect::Transfer { request, content, start });
                 }
             }
+            // Goes to a group's proxy, which storing targets have none of.
+            TargetEffect::Report { .. } => {}
         }
     }
 }

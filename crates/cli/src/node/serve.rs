@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use slotcast_lab::InputError;
 use slotcast_node::cluster::{self, NodeFile};
-use slotcast_node::{Node, NodeConfig, http};
+use slotcast_node::{Node, NodeConfig, StartError, http};
 
 use crate::failure::{Failure, Outcome};
 
@@ -81,8 +81,20 @@ fn join(path: &Path) -> Outcome {
         error.with_help(help)
     })?;
     let listener = listen_at(file.http, "http")?;
-    let node = Node::join(&file, SEGMENT_SIZE);
-    let node = node.map_err(|error| InputError::plain(error.to_string()))?;
+    let node = Node::join(&file, SEGMENT_SIZE).map_err(|error| {
+        let help = match &error {
+            StartError::Network(_, error) => match error.kind() {
+                io::ErrorKind::AddrInUse => Some("does this node run already?"),
+                io::ErrorKind::AddrNotAvailable => Some(
+                    "it is no address of this host: is `node` right? Where addresses are translated, \
+                     set `listen`",
+                ),
+                _ => None,
+            },
+            _ => None,
+        };
+        InputError::plain(error.to_string()).with_help(help.map(str::to_owned))
+    })?;
     let address = listener.local_addr().unwrap_or(file.http);
     let told = || {
         // Nobody may be listening to this, and that is no reason to stop.

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::net::UdpSocket;
+use std::io::{BufRead, BufReader, Read, Write as _};
+use std::net::{TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -145,6 +145,16 @@ impl Cluster {
 
     pub(crate) fn status(&self, node: usize) -> serde_json::Value {
         serde_json::from_str(&self.says(node, &["status", "--json"])).expect("JSON")
+    }
+
+    /// What `node` tells Prometheus.
+    pub(crate) fn metrics(&self, node: usize) -> String {
+        let mut stream = TcpStream::connect(&self.running(node).http).expect("it listens");
+        write!(stream, "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            .expect("it takes requests");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("text");
+        answer
     }
 
     /// Waits until `node` hears so many others.

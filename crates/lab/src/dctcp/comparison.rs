@@ -26,6 +26,7 @@ fn name(kind: ProtocolKind) -> &'static str {
         ProtocolKind::ReplicastM => "replicast-m",
         ProtocolKind::ReplicastH => "replicast-h",
         ProtocolKind::UchAimd => "uch-aimd",
+        ProtocolKind::ReplicastProxy => "replicast-proxy",
     }
 }
 

@@ -7,7 +7,9 @@ use slotcast_sim::{PortSample, RunReport, Scenario};
 use slotcast_units::{Share, Size, Time};
 
 use super::per_seed;
-use crate::evaluation::{Claim, Figure, Figures, Findings, Measured, Mode, Row, Series};
+use crate::evaluation::{
+    Claim, Figure, FigureKind, Figures, Findings, Measured, Mode, Row, Series,
+};
 
 /// What "Choosy Initiator" quotes from the analysis, in units of d.
 const PUBLISHED: std::ops::RangeInclusive<f64> = 229.0..=770.0;
@@ -124,10 +126,11 @@ fn shares(point: &Measured) -> Figure {
                 (ms, bits / (to.at - from.at).as_secs_f64() / 1e9)
             })
             .unzip();
-        Series { name: format!("flow {}", flow + 1), x, y }
+        Series::new(format!("flow {}", flow + 1), x, y)
     };
     Figure {
         title: "A second DCTCP flow joins: d of 100 us, K of 65 frames".into(),
+        kind: FigureKind::Lines,
         x: "time (ms)",
         y: "rate (Gb/s)",
         series: vec![rate(0), rate(1)],

@@ -77,7 +77,8 @@ impl Arrows {
         received: Time,
         anchor: Option<Anchor>,
     ) {
-        let ((Place::Target(target), _) | (_, Place::Target(target))) = (from, to) else { return };
+        // What goes from one target to another is the step of the second.
+        let ((_, Place::Target(target)) | (Place::Target(target), _)) = (from, to) else { return };
         let Some(steps) = self.steps(request, target) else { return };
         match kind {
             // Whatever went before came to nothing.
@@ -91,7 +92,7 @@ impl Arrows {
                 steps.answered = anchor;
                 steps.answer = Some((received, false));
             }
-            "put-accept" | "get-accept" => steps.accepted = anchor,
+            "put-accept" | "get-accept" | "proxy-notice" => steps.accepted = anchor,
             _ => {}
         }
     }

@@ -29,8 +29,8 @@ pub(super) enum Kind {
     PortIn,
     /// Payload that leaves.
     PortOut,
-    /// What the disk does.
-    Disk,
+    /// What a disk does, by its number.
+    Disk(u16),
 }
 
 impl Kind {
@@ -44,7 +44,31 @@ impl Kind {
             Kind::Control => "control",
             Kind::PortIn => "port in",
             Kind::PortOut => "port out",
-            Kind::Disk => "disk",
+            Kind::Disk(_) => "disk",
+        }
+    }
+
+    /// The name of the first track of this kind. Disks need no further ones: each does one thing at a
+    /// time.
+    fn title(self) -> String {
+        match self {
+            Kind::Disk(number @ 1..) => format!("disk {}", number + 1),
+            _ => self.name().to_string(),
+        }
+    }
+
+    /// Lower numbers are shown first.
+    fn rank(self) -> u32 {
+        match self {
+            Kind::Outages => 0,
+            Kind::Requests => 1,
+            Kind::WindowsIn => 2,
+            Kind::WindowsOut => 3,
+            Kind::Bids => 4,
+            Kind::Control => 5,
+            Kind::PortIn => 6,
+            Kind::PortOut => 7,
+            Kind::Disk(number) => 8 + u32::from(number),
         }
     }
 }
@@ -115,10 +139,10 @@ impl Tracks {
         }
         let number = u32::try_from(lanes.len()).expect("few lanes");
         let name = match number {
-            1 => kind.name().to_string(),
-            _ => format!("{} {number}", kind.name()),
+            1 => kind.title(),
+            _ => format!("{} {number}", kind.title()),
         };
-        events.thread(track, &name, kind as u32 * 1000 + number);
+        events.thread(track, &name, kind.rank() * 1000 + number);
         track
     }
 
@@ -131,7 +155,7 @@ impl Tracks {
     }
 
     fn knows(&self, place: Place) -> bool {
-        let all = (place, Kind::Outages)..=(place, Kind::Disk);
+        let all = (place, Kind::Outages)..=(place, Kind::Disk(u16::MAX));
         self.lanes.range(all).next().is_some()
     }
 }
@@ -156,7 +180,7 @@ mod tests {
         assert_ne!(first.tid, second.tid);
         assert_eq!(lane(target, Kind::Bids, 30, 40), second, "free for the shortest time");
         assert_eq!(lane(target, Kind::Bids, 12, 20), first);
-        assert_ne!(lane(target, Kind::Disk, 50, 60).tid, first.tid);
+        assert_ne!(lane(target, Kind::Disk(0), 50, 60).tid, first.tid);
         let other = lane(Place::Initiator(1), Kind::Requests, 0, u64::MAX);
         assert_ne!(lane(Place::Initiator(1), Kind::Requests, 7, 8), other);
         tracks.free(Place::Initiator(1), Kind::Requests, other, Time::from_ns(7));

@@ -273,7 +273,7 @@ fn thirty_initiators(means: &Means<'_>) -> Vec<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluation::{Figure, Figures, Row};
+    use crate::evaluation::{Figure, FigureKind, Figures, Row};
     use crate::replicast::table_id;
 
     /// What a run would find that gives exactly the published figures.
@@ -297,9 +297,10 @@ mod tests {
             row(id("mean_latency"), slow.mean_latency_us / fast.mean_latency_us);
             row(id("chunks_per_s"), fast.chunks_per_s / slow.chunks_per_s);
         }
-        let line = |name: &str, y| Series { name: name.into(), x: vec![1.0, 2.0], y };
+        let line = |name: &str, y| Series::new(name, vec![1.0, 2.0], y);
         let series = vec![line("uch-ccp", vec![3.0, 4.0]), line("replicast-m", vec![1.0, 2.0])];
-        let figure = Figure { title: String::new(), x: "", y: "", series };
+        let kind = FigureKind::Sorted;
+        let figure = Figure { title: String::new(), kind, x: "", y: "", series };
         Findings { rows, figures: Figures::from([("figure11", figure)]) }
     }
 

@@ -4,25 +4,29 @@ use slotcast_sim::RunReport;
 
 use super::{CellKey, PROTOCOLS, bars};
 use crate::estimate::Estimate;
-use crate::evaluation::{Figure, Measured, Series};
+use crate::evaluation::{Figure, FigureKind, Measured, Series};
 
 /// The two protocols that Figures 8 and 11 compare.
 const COMPARED: [&str; 2] = ["uch-ccp", "replicast-m"];
 
-/// Figures 9, 10, 12, 13: throughput over disk rate, a line per protocol.
+/// Figures 9, 10, 12, 13: throughput over disk rate, with what was published of it.
 pub(super) fn throughput(title: &str, chunk_kib: u64, measured: &[Measured]) -> Figure {
     let series = PROTOCOLS.into_iter().map(|protocol| {
-        let mut series = Series { name: protocol.into(), x: Vec::new(), y: Vec::new() };
+        let mut series = Series { name: protocol.into(), ..Series::default() };
         for (key, point) in bars(chunk_kib, measured).filter(|(key, _)| key.protocol == protocol) {
+            let Estimate { value, ci95 } = Estimate::of(&point.samples(|r| r.chunks_per_s));
             series.x.push(key.disk_mbps as f64);
-            series.y.push(Estimate::of(&point.samples(|r| r.chunks_per_s)).value);
+            series.y.push(value);
+            series.ci95.extend(ci95);
+            series.published.extend(key.published_for(point).map(|cell| cell.chunks_per_s));
         }
         series
     });
     Figure {
         title: title.into(),
+        kind: FigureKind::Bars,
         x: "disk rate (MiB/s)",
-        y: "chunks per second, mean over the seeds",
+        y: "throughput (chunks/s)",
         series: series.collect(),
     }
 }
@@ -31,6 +35,7 @@ pub(super) fn throughput(title: &str, chunk_kib: u64, measured: &[Measured]) -> 
 pub(super) fn latencies_by_chunk(measured: &[Measured]) -> Figure {
     Figure {
         title: "Put latency by chunk, 16 KiB chunks, 30 initiators, 400 MB/s disks".into(),
+        kind: FigureKind::Points,
         x: "chunk number",
         y: "latency (us)",
         series: latencies(measured, |_| {}),
@@ -41,6 +46,7 @@ pub(super) fn latencies_by_chunk(measured: &[Measured]) -> Figure {
 pub(super) fn sorted_latencies(measured: &[Measured]) -> Figure {
     Figure {
         title: "Sorted put latency, 16 KiB chunks, 90 initiators, 400 MB/s disks".into(),
+        kind: FigureKind::Sorted,
         x: "chunk number, by latency",
         y: "latency (us)",
         series: latencies(measured, |y| y.sort_unstable_by(f64::total_cmp)),
@@ -54,7 +60,7 @@ fn latencies(measured: &[Measured], arrange: fn(&mut [f64])) -> Vec<Series> {
         let mut y = latencies_of(&point.runs.first()?.report);
         arrange(&mut y);
         let x = (1..=y.len()).map(|number| number as f64).collect();
-        Some(Series { name: protocol.into(), x, y })
+        Some(Series::new(protocol, x, y))
     });
     series.collect()
 }

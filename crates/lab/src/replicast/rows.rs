@@ -118,7 +118,7 @@ fn cells(measured: &[Measured]) -> impl Iterator<Item = (&'static Cell, &Measure
 fn figure_rows(figure: &str, chunk_kib: u64, measured: &[Measured]) -> Vec<Row> {
     bars(chunk_kib, measured)
         .map(|(key, point)| {
-            let paper = key.published().filter(|_| point.scenario.cluster.initiators == 90);
+            let paper = key.published_for(point);
             let id = format!("{figure}/{}MBps/{}/chunks_per_s", key.disk_mbps, key.protocol);
             let samples = point.samples(|r| r.chunks_per_s);
             let published = paper.map(|cell| cell.chunks_per_s);

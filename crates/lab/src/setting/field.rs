@@ -1,8 +1,9 @@
 //! How the types of a [`slotcast_sim::Scenario`]'s fields become [`Value`]s and back.
 
+use slotcast_sim::stripes::{Bottleneck, Mode, SecondCache, Units};
 use slotcast_sim::{
-    Backpressure, Fidelity, Grant, IdleExtension, Load, Mix, ProtocolKind, SequenceChoice,
-    TargetChoice,
+    Backpressure, Fidelity, Grant, IdleExtension, Load, Mix, ProtocolKind, ProxyChoice,
+    SequenceChoice, TargetChoice,
 };
 use slotcast_units::{Rate, Share, Size, Span};
 
@@ -49,7 +50,7 @@ impl Field for u32 {
 }
 
 /// An enum written as one of a few words.
-pub(super) trait Choice: Sized + Copy + PartialEq + 'static {
+pub(crate) trait Choice: Sized + Copy + PartialEq + 'static {
     /// Every variant.
     const VARIANTS: &'static [Self];
     /// The word of each variant, in the same order.
@@ -86,6 +87,7 @@ choice!(ProtocolKind {
     UchCcp = "uch-ccp", "unicast at rates that the target grants";
     UchAimd = "uch-aimd", "unicast, additive increase and multiplicative decrease; only with run.fidelity frame";
     UchDctcp = "uch-dctcp", "unicast over TCP connections with DCTCP; only with run.fidelity frame";
+    ReplicastProxy = "replicast-proxy", "one member of each group grants windows for all; then one multicast transfer";
 });
 choice!(Backpressure {
     KeepRoom = "keep-room", "as soon as the disk has room for one more chunk, those on their way counted";
@@ -99,6 +101,10 @@ choice!(IdleExtension {
 choice!(SequenceChoice {
     Paper = "paper", "more replicas are asked for near the end of the last window";
     Revised = "revised", "more replicas are asked for when the last window starts, as in the original after the paper";
+});
+choice!(ProxyChoice {
+    EarliestWrite = "earliest-write", "those that would start to write the chunk earliest";
+    LeastIdle = "least-idle", "of one member more, those whose links are idle for the shortest time before the common window";
 });
 choice!(TargetChoice {
     Random = "random", "distinct targets at random, none of them used for the previous chunk";
@@ -120,4 +126,20 @@ choice!(WarmupRule {
     AsSet = "as-set", "run.warmup, checked against what MSER-5 finds";
     Found = "found", "pilot runs find it by MSER-5; as long as set is measured after it";
     AsPublished = "as-published", "run.warmup, because it was published so: no warning if it is short";
+});
+choice!(Mode {
+    StripeLock = "stripe-lock", "clients keep parity and data together, with a lock for each stripe";
+    Coordinated = "coordinated", "data and parity servers settle the order among themselves";
+});
+choice!(Units {
+    Own = "own", "a client always writes the same unit of a stripe";
+    Any = "any", "a client writes any unit, each with the same chance";
+});
+choice!(Bottleneck {
+    Receiver = "receiver", "a receiver takes in no more than one message alone does";
+    Stream = "stream", "one message is slower than the link, several fill it";
+});
+choice!(SecondCache {
+    None = "none", "what is not in memory is read from the disk";
+    Ssd = "ssd", "what is not in memory is read from an SSD";
 });

@@ -1,7 +1,8 @@
 //! The table itself. One line of doc, the unit with its range, and where the default comes from.
 
 use slotcast_sim::{
-    Backpressure, Fidelity, Grant, IdleExtension, Load, ProtocolKind, SequenceChoice, TargetChoice,
+    Backpressure, Fidelity, Grant, IdleExtension, Load, ProtocolKind, ProxyChoice, SequenceChoice,
+    TargetChoice,
 };
 use slotcast_units::{Rate, Share, Size, Span};
 
@@ -236,6 +237,19 @@ static ALL: &[Setting] = &[
         count(1, 255),
         OURS,
         "Rounds of asking before a put or get is given up."
+    ),
+    setting!(
+        replicast.proxy_messages,
+        count(0, 1000),
+        "SURGE, model ma",
+        "Replicast with a proxy: control messages' worth of time that each request takes of it; 0 is \
+         no limit."
+    ),
+    setting!(
+        replicast.proxy_choice,
+        choice::<ProxyChoice>(),
+        "SURGE, model ma",
+        "Replicast with a proxy: how it chooses members."
     ),
     setting!(
         unicast.control_size,

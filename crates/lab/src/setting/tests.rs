@@ -53,7 +53,9 @@ fn every_field_of_a_scenario_is_a_setting() {
             double_booking,
             answer_timeout,
             ack_timeout,
-            max_rounds
+            max_rounds,
+            proxy_messages,
+            proxy_choice
         },
         "replicast",
         keys

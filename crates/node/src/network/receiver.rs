@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crossbeam_channel::Sender;
-use slotcast_protocol::{GroupId, Members};
+use slotcast_protocol::{GroupId, Members, Message};
 use slotcast_transport::{
     Address, Arrived, Body, Data, Datagram, Header, Inbox, InboxLimits, Refused, Report,
 };
@@ -181,7 +181,8 @@ impl Receiver {
                     Address::Group(..) => peer.number,
                     Address::Initiator => shared.node,
                 };
-                let Some(ahead) = ahead.filter(|_| initiator == expected) else {
+                let is_expected = initiator == expected && !is_of_a_proxy(&message);
+                let Some(ahead) = ahead.filter(|_| is_expected) else {
                     return count(&refused.malformed, 1);
                 };
                 let (from, sent_at) = (peer.number, header.sent_at);
@@ -230,6 +231,18 @@ impl Receiver {
             self.shared.send_to(node, Body::Report(report));
         }
     }
+}
+
+/// Nodes have no proxies of groups, and the times in such messages are not translated.
+fn is_of_a_proxy(message: &Message) -> bool {
+    matches!(
+        message,
+        Message::ProxyRequest(_)
+            | Message::ProxyReply(_)
+            | Message::ProxyNotice(_)
+            | Message::ProxyQuery(_)
+            | Message::ProxyReport(_)
+    )
 }
 
 /// As long as the question at most: no use to somebody who has forged the address.

@@ -7,8 +7,10 @@
 //!
 //! How a new window is found is a value, [`OfferRule`]: at the end of the queue or in a cancelled
 //! window (`queue.rs`), in the first hole that is wide enough (`first_fit.rs`), or there or in a
-//! window that is only bid so far (`double_booking.rs`).
+//! window that is only bid so far (`double_booking.rs`). A window that a proxy has found is entered as
+//! it is (`book.rs`).
 
+mod book;
 mod double_booking;
 mod first_fit;
 mod queue;
@@ -21,6 +23,8 @@ use slotcast_units::{Size, Span, Time};
 use crate::ids::RequestId;
 use crate::timing::{Timing, WindowSize};
 use crate::window::Window;
+
+pub(crate) use book::NotBooked;
 
 /// How a calendar finds a window for a new request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +54,20 @@ pub struct CalendarRules {
     pub horizon: Span,
     /// Most reservations at a time; a request beyond gets none.
     pub capacity: usize,
+}
+
+impl CalendarRules {
+    /// Whether a promise is still good.
+    #[inline]
+    fn keep(&self, slot: &Reservation, now: Time) -> bool {
+        match slot.state {
+            State::Tentative => {
+                slot.window.end > now && slot.bid_at.saturating_add(self.hold) > now
+            }
+            State::Accepted => slot.window.end.saturating_add(self.grace) > now,
+            State::Cancelled => false,
+        }
+    }
 }
 
 /// The state of a reservation.
@@ -175,7 +193,7 @@ impl Calendar {
         let window = match self.rules.offer {
             OfferRule::Queue => self.offer_queue(now, ask),
             OfferRule::FirstFit | OfferRule::DoubleBooking => {
-                let (at, start) = self.first_hole(now, ask);
+                let (at, start) = self.first_hole_for(now, ask);
                 let shared = match self.rules.offer {
                     OfferRule::DoubleBooking => self.book_twice(now, ask, start),
                     _ => None,
@@ -298,22 +316,19 @@ impl Calendar {
     /// Forgets what has passed: tentative windows that nobody accepted in time, accepted ones whose
     /// transfer is overdue, and cancelled ones with less than `width` left.
     fn expire(&mut self, now: Time, width: Span) {
-        let (one_way, grace, hold) = (self.timing.one_way(), self.rules.grace, self.rules.hold);
-        let reach = now + one_way;
-        let is_open =
-            |bid: &Reservation| bid.window.end > now && bid.bid_at.saturating_add(hold) > now;
+        let rules = self.rules;
+        let reach = now + self.timing.one_way();
         self.slots.retain(|slot| match slot.state {
-            State::Tentative => is_open(slot),
-            State::Accepted => slot.window.end.saturating_add(grace) > now,
             State::Cancelled => {
                 slot.window.start >= reach || slot.window.end.saturating_since(reach) >= width
             }
+            State::Tentative | State::Accepted => rules.keep(slot, now),
         });
         while self.slots.last().is_some_and(|slot| slot.state == State::Cancelled) {
             self.slots.pop();
         }
         if !self.seconds.is_empty() {
-            self.seconds.retain(is_open);
+            self.seconds.retain(|second| rules.keep(second, now));
             self.promote_seconds();
         }
     }

@@ -16,7 +16,7 @@ pub use put::PutRules;
 
 use choosy::Patience;
 use get::Get;
-use put::Put;
+use put::{Proxies, Put};
 
 use crate::group::{GroupMap, Members};
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
@@ -148,6 +148,8 @@ struct Shared {
     egress: LinkSchedule,
     /// The same for the incoming link.
     ingress: LinkSchedule,
+    /// Whom to ask where proxies grant windows.
+    proxies: Proxies,
     /// Of a choosy initiator.
     patience: Option<Patience>,
     candidates: Vec<Candidate>,

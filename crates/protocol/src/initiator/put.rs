@@ -10,6 +10,7 @@
 
 mod choose;
 mod held;
+mod proxied;
 
 use alloc::vec::Vec;
 
@@ -25,6 +26,8 @@ use crate::message::{AckOutcome, BidAnswer, Grants, Message, PutAccept, PutReque
 use crate::selection::SequenceRule;
 use crate::timing::WindowRule;
 use crate::window::Window;
+
+pub(super) use proxied::Proxies;
 
 /// How an initiator puts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +48,9 @@ pub struct PutRules {
     /// For [`crate::Delivery::Unicast`]: targets may take an accepted window back until it begins
     /// ([`crate::OfferRule::DoubleBooking`]), so a transfer is handed over only then.
     pub double_booking: bool,
+    /// Whether windows are asked of the group's proxy, which chooses them by its own rules, instead of
+    /// the whole group. For [`crate::Delivery::Multicast`].
+    pub proxied: bool,
 }
 
 /// A put under way.
@@ -76,6 +82,8 @@ pub(super) struct Put {
     acks_due: Time,
     /// The last window accepted so far; at the start of the clock if there is none.
     last: Window,
+    /// Where it stands with the proxies of its group, if it asks those.
+    asking: proxied::Asking,
 }
 
 impl Default for Put {
@@ -98,6 +106,7 @@ impl Default for Put {
             answers_due: Time::NEVER,
             acks_due: Time::NEVER,
             last: Window { start: Time::ZERO, end: Time::ZERO },
+            asking: proxied::Asking::default(),
         }
     }
 }
@@ -136,6 +145,9 @@ impl Put {
 
     /// Starts a round: asks every member that is usable and did not fail.
     pub(super) fn ask(&mut self, step: &mut Step<'_>) {
+        if step.config.put.proxied {
+            return self.ask_proxy(step);
+        }
         let everybody = Members::first(step.groups.members(self.group).len());
         let asked = self.usable(step).without(self.failed);
         let round = self.round.begin(asked);
@@ -183,6 +195,7 @@ impl Put {
             }
             Message::ReplicaAck(ack) => self.acknowledged(ack, step),
             Message::LateReject(rejection) => self.late_rejected(rejection, step),
+            Message::ProxyReply(reply) => self.proxy_answered(reply, step),
             _ => Progress::Going,
         }
     }
@@ -216,7 +229,12 @@ impl Put {
         }
         if self.answers_due <= step.now {
             self.round.give_up_on_silent();
-            if self.choose(step) == Progress::Over {
+            let progress = if step.config.put.proxied {
+                self.proxy_is_silent(step)
+            } else {
+                self.choose(step)
+            };
+            if progress == Progress::Over {
                 return Progress::Over;
             }
         }
@@ -300,10 +318,15 @@ impl Put {
     fn accept(&mut self, grants: Grants, step: &mut Step<'_>) {
         let end = grants.iter().map(|grant| grant.window.end).max();
         let end = end.expect("an acceptance grants a window");
-        self.pending = self.pending.union(grants.members());
+        self.await_acks(grants.members(), end, step);
+        self.end_round(grants, step);
+    }
+
+    /// A transfer to `members` will be over at `end`.
+    fn await_acks(&mut self, members: Members, end: Time, step: &Step<'_>) {
+        self.pending = self.pending.union(members);
         let due = end + step.config.ack_timeout;
         self.acks_due = if self.acks_due == Time::NEVER { due } else { self.acks_due.max(due) };
-        self.end_round(grants, step);
     }
 
     /// Cancels whatever is still reserved in this round.

@@ -55,6 +55,12 @@ impl LinkSchedule {
         self.taken.retain(|taken| *taken != window);
     }
 
+    /// What is taken and not over at `time`, in order.
+    pub(crate) fn taken_after(&self, time: Time) -> &[Window] {
+        let over = self.taken.partition_point(|window| window.end <= time);
+        &self.taken[over..]
+    }
+
     /// Where the link becomes free for at least `length`, after `time`, in order. O(m) for all.
     pub(super) fn holes(&self, time: Time, length: Span) -> impl Iterator<Item = Time> + '_ {
         let next = |i: usize| self.taken.get(i + 1).map_or(Time::NEVER, |next| next.start);

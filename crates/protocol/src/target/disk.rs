@@ -114,7 +114,7 @@ impl DiskForecast {
 
     /// The backlog of the least busy disk once `extra` more work has been handed out, each piece to
     /// the least busy disk of its moment: how high water stands that is poured over the backlogs.
-    fn level(&self, now: Time, extra: Span) -> Span {
+    pub(super) fn level(&self, now: Time, extra: Span) -> Span {
         if self.rest.is_empty() {
             return self.first.backlog(now) + extra;
         }
@@ -180,6 +180,29 @@ impl DiskForecast {
         }
     }
 
+    /// How fast each of them is.
+    pub(crate) fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// When the first of them will have done what it has.
+    pub(crate) fn done_at(&self) -> Time {
+        self.disks().fold(Time::NEVER, |done, disk| done.min(disk.last_done))
+    }
+
+    /// Takes somebody else's word for how fast they are, and when they can take the next chunk.
+    pub(crate) fn correct(&mut self, rate: Rate, done: Time) {
+        self.rate = rate;
+        self.first.last_done = done;
+        self.rest.iter_mut().for_each(|disk| disk.last_done = done);
+    }
+
+    /// How much later the disks can take the next chunk for one of `size`: the service of one disk
+    /// over their number, as if the work of all were poured over all.
+    pub(crate) fn turnover(&self, size: Size) -> Span {
+        self.service(size) / (1 + self.rest.len() as u64)
+    }
+
     /// Forgets what the disks were given: after a restart nobody waits for it.
     pub fn forget(&mut self, now: Time) {
         let idle = Disk { last_done: now, pending: 0 };
@@ -190,22 +213,27 @@ impl DiskForecast {
     /// How long the start of a transfer of `size` must be deferred for the disks to keep up.
     /// `transfer` is its time on the link, `promised` what has been accepted and is still to come.
     pub fn delay(&self, now: Time, size: Size, transfer: Span, promised: Size) -> Span {
+        let ahead = match self.backpressure {
+            Backpressure::KeepRoom => self.service_of(promised, size),
+            Backpressure::ArriveIntoRoom | Backpressure::DrainFirst => Span::ZERO,
+        };
+        self.delay_behind(self.level(now, ahead), size, transfer)
+    }
+
+    /// The same behind a given `backlog`.
+    #[inline]
+    pub(crate) fn delay_behind(&self, backlog: Span, size: Size, transfer: Span) -> Span {
         let service = self.service(size);
         if service == Span::ZERO {
             return Span::ZERO;
         }
         let limit = (self.limit / size.max(Size::from_bytes(1))).max(2);
         match self.backpressure {
-            Backpressure::KeepRoom => {
-                let backlog = self.level(now, self.service_of(promised, size));
-                backlog.saturating_sub(service * (limit - 1))
-            }
+            Backpressure::KeepRoom => backlog.saturating_sub(service * (limit - 1)),
             Backpressure::ArriveIntoRoom => {
-                let backlog = self.level(now, Span::ZERO);
                 backlog.saturating_sub(service * (limit - 1)).saturating_sub(transfer)
             }
             Backpressure::DrainFirst => {
-                let backlog = self.level(now, Span::ZERO);
                 let depth = (backlog + service / 2) / service;
                 if depth < limit || backlog <= transfer {
                     Span::ZERO

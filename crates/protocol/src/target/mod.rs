@@ -1,6 +1,7 @@
 //! The target: answers requests from its calendar, takes chunks in, hands them out.
 
 mod disk;
+mod proxied;
 #[cfg(test)]
 mod tests;
 
@@ -12,10 +13,10 @@ use slotcast_units::{Size, Span, Time};
 pub use disk::{Backpressure, DiskForecast};
 
 use crate::calendar::{Ask, Calendar, CalendarRules, NoReservation, OfferRule};
-use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
+use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId, Term};
 use crate::message::{
-    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, LateReject, Message, Offer, OfferAnswer,
-    PutAccept, PutRequest, ReplicaAck, Undelivered,
+    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, LateReject, Message, Occasion, Offer,
+    OfferAnswer, PutAccept, PutRequest, ReplicaAck, Undelivered,
 };
 use crate::timing::{Delivery, IdleExtension, Timing, WindowRule};
 use crate::window::Window;
@@ -132,6 +133,14 @@ pub enum TargetEffect {
         /// When.
         start: Time,
     },
+    /// Send a message to the proxy at a position of this target's group; nobody hears it if the
+    /// group has no such position.
+    Report {
+        /// The proxy's position.
+        to: u8,
+        /// What.
+        message: Message,
+    },
 }
 
 /// A get that was accepted and is not yet sent.
@@ -166,6 +175,8 @@ pub struct Target {
     /// How long after its offer a get is accepted: the longest of late, slowly forgotten. A round
     /// trip on a network that keeps its promises.
     acceptance_lag: Span,
+    /// The latest proxy of the group that this target has heard of.
+    term: Term,
     rejected: u64,
     /// Chunks that were read too late for their window are sent in another.
     sends_late_reads: bool,
@@ -185,6 +196,7 @@ impl Target {
             deliveries: Vec::new(),
             at_disk: Vec::new(),
             acceptance_lag: config.timing.round_trip(),
+            term: Term::NONE,
             rejected: 0,
             late_rejects: 0,
             sends_late_reads: false,
@@ -226,6 +238,7 @@ impl Target {
         self.outgoing.clear();
         self.deliveries.clear();
         self.at_disk.clear();
+        self.term = Term::NONE;
         self.config.disk.forget(now);
     }
 
@@ -246,6 +259,10 @@ impl Target {
                 self.get_request(now, m, holdings, effects);
             }
             TargetInput::Message(Message::GetAccept(m)) => self.get_accept(now, m, effects),
+            TargetInput::Message(Message::ProxyNotice(m)) => {
+                self.proxy_notice(now, m, holdings, effects);
+            }
+            TargetInput::Message(Message::ProxyQuery(m)) => self.proxy_query(now, m, effects),
             TargetInput::Message(_) => self.rejected += 1,
             TargetInput::Received { request, chunk, size, intact } => {
                 let reserved = self.incoming.release(request);
@@ -258,6 +275,9 @@ impl Target {
                         self.at_disk.push(AtDisk { request, disk, is_write: true });
                         effects.push(TargetEffect::Write { request, chunk, size, disk });
                     }
+                }
+                if reserved && self.term != Term::NONE {
+                    self.report(now, request, Occasion::Received, self.term, effects);
                 }
             }
             TargetInput::Written { request, stable } => {

@@ -1,12 +1,13 @@
-use slotcast_units::{Size, Span, Time};
+use slotcast_units::{Rate, Size, Span, Time};
 
 use super::encode::checksum;
 use super::{HEADER_LEN, Header, MAX_CHUNK, MAX_ENCODED_LEN, TIME_LIMIT, WireError, layout};
 use crate::group::Members;
-use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
+use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId, Term};
 use crate::message::{
     AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Grant, Grants, LateReject, MAX_REPLICAS,
-    Message, Offer, OfferAnswer, PutAccept, PutRequest, ReplicaAck, Undelivered,
+    MAX_TAKEN, Message, Occasion, Offer, OfferAnswer, ProxyAnswer, ProxyNotice, ProxyQuery,
+    ProxyReply, ProxyReport, ProxyRequest, PutAccept, PutRequest, ReplicaAck, Taken, Undelivered,
 };
 use crate::timing::Delivery;
 use crate::window::Window;
@@ -69,7 +70,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn message(&mut self) -> Result<Message, WireError> {
         // Every message begins with its request, but an unknown kind is no message.
-        if !(layout::PUT_REQUEST..=layout::LATE_REJECT).contains(&self.kind) {
+        if !(layout::PUT_REQUEST..=layout::PROXY_REPORT).contains(&self.kind) {
             return Err(WireError::Kind(self.kind));
         }
         let request = self.request()?;
@@ -123,10 +124,54 @@ impl Reader<'_> {
             layout::UNDELIVERED => {
                 Message::Undelivered(Undelivered { request, position: self.position()? })
             }
-            _ => Message::LateReject(LateReject {
+            layout::LATE_REJECT => Message::LateReject(LateReject {
                 request,
                 round: self.u8()?,
                 position: self.position()?,
+            }),
+            layout::PROXY_REQUEST => Message::ProxyRequest(ProxyRequest {
+                request,
+                round: self.u8()?,
+                group: GroupId(self.u32()?),
+                skip: self.members()?,
+                chunk: ChunkId(self.take()?),
+                size: self.size()?,
+                not_before: self.time()?,
+                replicas: self.replicas()?,
+                over: self.term()?,
+                taken: self.taken()?,
+            }),
+            layout::PROXY_REPLY => Message::ProxyReply(ProxyReply {
+                request,
+                round: self.u8()?,
+                term: self.term()?,
+                answer: self.proxy_answer()?,
+            }),
+            layout::PROXY_NOTICE => Message::ProxyNotice(ProxyNotice {
+                request,
+                round: self.u8()?,
+                group: GroupId(self.u32()?),
+                term: self.term()?,
+                skip: self.members()?,
+                chunk: ChunkId(self.take()?),
+                size: self.size()?,
+                window: self.window()?,
+                members: self.members()?,
+            }),
+            layout::PROXY_QUERY => Message::ProxyQuery(ProxyQuery {
+                request,
+                group: GroupId(self.u32()?),
+                term: self.term()?,
+            }),
+            _ => Message::ProxyReport(ProxyReport {
+                request,
+                group: GroupId(self.u32()?),
+                position: self.position()?,
+                term: self.term()?,
+                occasion: self.occasion()?,
+                free_from: self.time()?,
+                disk_done: self.time()?,
+                disk_rate: Rate::from_bps(self.u64()?),
             }),
         })
     }
@@ -195,6 +240,54 @@ impl Reader<'_> {
 
     fn grant(&mut self) -> Result<Grant, WireError> {
         Ok(Grant { position: self.position()?, window: self.window()? })
+    }
+
+    fn proxy_answer(&mut self) -> Result<ProxyAnswer, WireError> {
+        match self.u8()? {
+            layout::GRANTED => {
+                Ok(ProxyAnswer::Granted { window: self.window()?, members: self.members()? })
+            }
+            layout::MOVED => Ok(ProxyAnswer::Moved),
+            layout::NOT_NOW => Ok(ProxyAnswer::NotNow { retry_after: self.span()? }),
+            tag => Err(WireError::Tag { field: "answer of a proxy", tag }),
+        }
+    }
+
+    fn occasion(&mut self) -> Result<Occasion, WireError> {
+        match self.u8()? {
+            layout::RECEIVED => Ok(Occasion::Received),
+            layout::ASKED => Ok(Occasion::Asked),
+            tag => Err(WireError::Tag { field: "occasion", tag }),
+        }
+    }
+
+    fn replicas(&mut self) -> Result<u8, WireError> {
+        match self.u8()? {
+            tag if tag == 0 || usize::from(tag) > MAX_REPLICAS => {
+                Err(WireError::Tag { field: "number of replicas", tag })
+            }
+            replicas => Ok(replicas),
+        }
+    }
+
+    fn taken(&mut self) -> Result<Taken, WireError> {
+        let count = self.u8()?;
+        if usize::from(count) > MAX_TAKEN {
+            return Err(WireError::Tag { field: "number of taken windows", tag: count });
+        }
+        let mut taken = Taken::NONE;
+        for _ in 0..count {
+            taken.push(self.window()?);
+        }
+        Ok(taken)
+    }
+
+    fn members(&mut self) -> Result<Members, WireError> {
+        self.u64().map(Members::from_bits)
+    }
+
+    fn term(&mut self) -> Result<Term, WireError> {
+        Ok(Term { count: self.u32()?, position: self.position()? })
     }
 
     fn request(&mut self) -> Result<RequestId, WireError> {

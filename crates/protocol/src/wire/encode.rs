@@ -3,8 +3,9 @@ use alloc::vec::Vec;
 use slotcast_units::{Size, Span, Time};
 
 use super::{Header, layout};
-use crate::ids::RequestId;
-use crate::message::{AckOutcome, BidAnswer, Grant, Message, OfferAnswer};
+use crate::group::Members;
+use crate::ids::{RequestId, Term};
+use crate::message::{AckOutcome, BidAnswer, Grant, Message, Occasion, OfferAnswer, ProxyAnswer};
 use crate::timing::Delivery;
 use crate::window::Window;
 
@@ -64,6 +65,20 @@ pub fn encoded_len(message: &Message) -> usize {
             }
             Message::Undelivered(_) => layout::UNDELIVERED_LEN,
             Message::LateReject(_) => layout::LATE_REJECT_LEN,
+            Message::ProxyRequest(m) => {
+                layout::PROXY_REQUEST_LEN + m.taken.len() * layout::WINDOW_LEN
+            }
+            Message::ProxyReply(m) => {
+                layout::PROXY_REPLY_LEN
+                    + match m.answer {
+                        ProxyAnswer::Granted { .. } => layout::WINDOW_LEN + layout::MEMBERS_LEN,
+                        ProxyAnswer::NotNow { .. } => layout::TIME_LEN,
+                        ProxyAnswer::Moved => 0,
+                    }
+            }
+            Message::ProxyNotice(_) => layout::PROXY_NOTICE_LEN,
+            Message::ProxyQuery(_) => layout::PROXY_QUERY_LEN,
+            Message::ProxyReport(_) => layout::PROXY_REPORT_LEN,
         }
 }
 
@@ -86,6 +101,11 @@ fn kind(message: &Message) -> u8 {
         Message::GetAccept(_) => layout::GET_ACCEPT,
         Message::Undelivered(_) => layout::UNDELIVERED,
         Message::LateReject(_) => layout::LATE_REJECT,
+        Message::ProxyRequest(_) => layout::PROXY_REQUEST,
+        Message::ProxyReply(_) => layout::PROXY_REPLY,
+        Message::ProxyNotice(_) => layout::PROXY_NOTICE,
+        Message::ProxyQuery(_) => layout::PROXY_QUERY,
+        Message::ProxyReport(_) => layout::PROXY_REPORT,
     }
 }
 
@@ -159,7 +179,70 @@ fn body(message: &Message, out: &mut Vec<u8>) {
         }
         Message::Undelivered(m) => out.push(m.position),
         Message::LateReject(m) => out.extend_from_slice(&[m.round, m.position]),
+        Message::ProxyRequest(m) => {
+            out.push(m.round);
+            out.extend_from_slice(&m.group.0.to_le_bytes());
+            members(m.skip, out);
+            out.extend_from_slice(&m.chunk.0);
+            size(m.size, out);
+            time(m.not_before, out);
+            out.push(m.replicas);
+            term(m.over, out);
+            out.push(u8::try_from(m.taken.len()).expect("at most MAX_TAKEN"));
+            m.taken.iter().for_each(|&taken| window(taken, out));
+        }
+        Message::ProxyReply(m) => {
+            out.push(m.round);
+            term(m.term, out);
+            match m.answer {
+                ProxyAnswer::Granted { window: granted, members: chosen } => {
+                    out.push(layout::GRANTED);
+                    window(granted, out);
+                    members(chosen, out);
+                }
+                ProxyAnswer::NotNow { retry_after } => {
+                    out.push(layout::NOT_NOW);
+                    span(retry_after, out);
+                }
+                ProxyAnswer::Moved => out.push(layout::MOVED),
+            }
+        }
+        Message::ProxyNotice(m) => {
+            out.push(m.round);
+            out.extend_from_slice(&m.group.0.to_le_bytes());
+            term(m.term, out);
+            members(m.skip, out);
+            out.extend_from_slice(&m.chunk.0);
+            size(m.size, out);
+            window(m.window, out);
+            members(m.members, out);
+        }
+        Message::ProxyQuery(m) => {
+            out.extend_from_slice(&m.group.0.to_le_bytes());
+            term(m.term, out);
+        }
+        Message::ProxyReport(m) => {
+            out.extend_from_slice(&m.group.0.to_le_bytes());
+            out.push(m.position);
+            term(m.term, out);
+            out.push(match m.occasion {
+                Occasion::Received => layout::RECEIVED,
+                Occasion::Asked => layout::ASKED,
+            });
+            time(m.free_from, out);
+            time(m.disk_done, out);
+            out.extend_from_slice(&m.disk_rate.as_bps().to_le_bytes());
+        }
     }
+}
+
+fn members(members: Members, out: &mut Vec<u8>) {
+    out.extend_from_slice(&members.bits().to_le_bytes());
+}
+
+fn term(term: Term, out: &mut Vec<u8>) {
+    out.extend_from_slice(&term.count.to_le_bytes());
+    out.push(term.position);
 }
 
 fn request(request: RequestId, out: &mut Vec<u8>) {

@@ -1,6 +1,6 @@
 //! Numbers that the encoder and the decoder share.
 
-use crate::message::MAX_REPLICAS;
+use crate::message::{MAX_REPLICAS, MAX_TAKEN};
 
 /// First in every datagram: `RC`, read as a little-endian number.
 pub(super) const MAGIC: u16 = u16::from_le_bytes(*b"RC");
@@ -21,6 +21,11 @@ pub(super) const OFFER: u8 = 6;
 pub(super) const GET_ACCEPT: u8 = 7;
 pub(super) const UNDELIVERED: u8 = 8;
 pub(super) const LATE_REJECT: u8 = 9;
+pub(super) const PROXY_REQUEST: u8 = 10;
+pub(super) const PROXY_REPLY: u8 = 11;
+pub(super) const PROXY_NOTICE: u8 = 12;
+pub(super) const PROXY_QUERY: u8 = 13;
+pub(super) const PROXY_REPORT: u8 = 14;
 
 /// Tags of [`crate::BidAnswer`] and [`crate::OfferAnswer`]. No tag is zero, so that a body of zeros
 /// means nothing.
@@ -39,11 +44,21 @@ pub(super) const NO_RESERVATION: u8 = 2;
 pub(super) const DAMAGED: u8 = 3;
 pub(super) const DISK_FAILED: u8 = 4;
 
+/// Tags of [`crate::ProxyAnswer`]; [`NOT_NOW`] is the same as in a bid.
+pub(super) const GRANTED: u8 = 1;
+pub(super) const MOVED: u8 = 2;
+
+/// Tags of [`crate::Occasion`].
+pub(super) const RECEIVED: u8 = 1;
+pub(super) const ASKED: u8 = 2;
+
 const REQUEST_LEN: usize = 8;
 pub(super) const TIME_LEN: usize = 8;
 pub(super) const SIZE_LEN: usize = 8;
 pub(super) const WINDOW_LEN: usize = 2 * TIME_LEN;
 pub(super) const GRANT_LEN: usize = 1 + WINDOW_LEN;
+pub(super) const MEMBERS_LEN: usize = 8;
+const TERM_LEN: usize = 5;
 
 /// Request, round, group, skip, chunk, not before.
 pub(super) const GET_REQUEST_LEN: usize = REQUEST_LEN + 1 + 4 + 8 + 32 + TIME_LEN;
@@ -62,6 +77,18 @@ pub(super) const UNDELIVERED_LEN: usize = REQUEST_LEN + 1;
 /// Request, round, position.
 pub(super) const LATE_REJECT_LEN: usize = REQUEST_LEN + 1 + 1;
 
+/// Request, round, group, skip, chunk, size, not before, replicas, over, number of taken windows.
+pub(super) const PROXY_REQUEST_LEN: usize = PUT_REQUEST_LEN + 1 + TERM_LEN + 1;
+/// Request, round, term, tag: without what the answer adds.
+pub(super) const PROXY_REPLY_LEN: usize = REQUEST_LEN + 1 + TERM_LEN + 1;
+/// Request, round, group, skip, chunk, size, term, window, members.
+pub(super) const PROXY_NOTICE_LEN: usize =
+    REQUEST_LEN + 1 + 4 + MEMBERS_LEN + 32 + SIZE_LEN + TERM_LEN + WINDOW_LEN + MEMBERS_LEN;
+/// Request, group, term.
+pub(super) const PROXY_QUERY_LEN: usize = REQUEST_LEN + 4 + TERM_LEN;
+/// Request, group, position, term, occasion, free from, disk done, disk rate.
+pub(super) const PROXY_REPORT_LEN: usize = REQUEST_LEN + 4 + 1 + TERM_LEN + 1 + 2 * TIME_LEN + 8;
+
 /// The longest datagram: a put-accept with [`MAX_REPLICAS`] grants.
 pub const MAX_ENCODED_LEN: usize = HEADER_LEN + PUT_ACCEPT_LEN + MAX_REPLICAS * GRANT_LEN;
 
@@ -77,6 +104,11 @@ const _: () = {
         GET_ACCEPT_LEN + GRANT_LEN,
         UNDELIVERED_LEN,
         LATE_REJECT_LEN,
+        PROXY_REQUEST_LEN + MAX_TAKEN * WINDOW_LEN,
+        PROXY_REPLY_LEN + WINDOW_LEN + MEMBERS_LEN,
+        PROXY_NOTICE_LEN,
+        PROXY_QUERY_LEN,
+        PROXY_REPORT_LEN,
     ];
     let mut i = 0;
     while i < others.len() {

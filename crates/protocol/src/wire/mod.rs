@@ -6,7 +6,7 @@
 //! number is unsigned and little-endian; nothing is padded. A set of positions (`u64`, bit *i* for
 //! position *i*) and a time (`u64`, nanoseconds of the sender's clock) look the same everywhere. A
 //! request is its initiator and its serial, `u32` each; a window is its start and its end, a time
-//! each.
+//! each; a term is its count (`u32`) and the position of its proxy (`u8`).
 //!
 //! Header:
 //!
@@ -14,7 +14,7 @@
 //! |---:|---:|---|
 //! | 0 | 2 | magic: the letters `RC` |
 //! | 2 | 1 | version: 2 |
-//! | 3 | 1 | kind of message: 1 to 9, as numbered below |
+//! | 3 | 1 | kind of message: 1 to 14, as numbered below |
 //! | 4 | 2 | length of the body |
 //! | 6 | 4 | epoch: version of the sender's cluster map |
 //! | 10 | 4 | sender: its node number |
@@ -107,6 +107,68 @@
 //! | 26 | 8 | request |
 //! | 34 | 1 | round |
 //! | 35 | 1 | position |
+//!
+//! Body of 10, proxy-request:
+//!
+//! | offset | size | field |
+//! |---:|---:|---|
+//! | 26 | 8 | request |
+//! | 34 | 1 | round |
+//! | 35 | 4 | group |
+//! | 39 | 8 | skip: set of positions |
+//! | 47 | 32 | chunk: its name |
+//! | 79 | 8 | size of the chunk |
+//! | 87 | 8 | not before: time |
+//! | 95 | 1 | wanted replicas: 1 to 8 |
+//! | 96 | 5 | over: a term |
+//! | 101 | 1 | n: the number of taken windows, 0 to 4 |
+//! | 102 | 16n | the taken windows |
+//!
+//! Body of 11, proxy-reply:
+//!
+//! | offset | size | field |
+//! |---:|---:|---|
+//! | 26 | 8 | request |
+//! | 34 | 1 | round |
+//! | 35 | 5 | term |
+//! | 40 | 1 | answer: 1 granted, 2 moved, 3 not now |
+//! | 41 | 24 | with answer 1: the window (16), and the members (8) |
+//! | 41 | 8 | with answer 3: retry after, in nanoseconds |
+//!
+//! Body of 12, proxy-notice:
+//!
+//! | offset | size | field |
+//! |---:|---:|---|
+//! | 26 | 8 | request |
+//! | 34 | 1 | round |
+//! | 35 | 4 | group |
+//! | 39 | 5 | term |
+//! | 44 | 8 | skip: set of positions |
+//! | 52 | 32 | chunk: its name |
+//! | 84 | 8 | size of the chunk |
+//! | 92 | 16 | window |
+//! | 108 | 8 | members: set of positions |
+//!
+//! Body of 13, proxy-query:
+//!
+//! | offset | size | field |
+//! |---:|---:|---|
+//! | 26 | 8 | request |
+//! | 34 | 4 | group |
+//! | 38 | 5 | term |
+//!
+//! Body of 14, proxy-report:
+//!
+//! | offset | size | field |
+//! |---:|---:|---|
+//! | 26 | 8 | request |
+//! | 34 | 4 | group |
+//! | 38 | 1 | position |
+//! | 39 | 5 | term |
+//! | 44 | 1 | occasion: 1 received, 2 asked |
+//! | 45 | 8 | free from: time |
+//! | 53 | 8 | disk done: time |
+//! | 61 | 8 | rate of the disk, in bits per second |
 //!
 //! # What a receiver may rely on
 //!

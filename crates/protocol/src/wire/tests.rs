@@ -3,14 +3,15 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use slotcast_units::{Size, Span, Time};
+use slotcast_units::{Rate, Size, Span, Time};
 
 use super::*;
 use crate::group::Members;
-use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
+use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId, Term};
 use crate::message::{
     AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Grant, Grants, LateReject, MAX_REPLICAS,
-    Message, Offer, OfferAnswer, PutAccept, PutRequest, ReplicaAck, Undelivered,
+    MAX_TAKEN, Message, Occasion, Offer, OfferAnswer, ProxyAnswer, ProxyNotice, ProxyQuery,
+    ProxyReply, ProxyReport, ProxyRequest, PutAccept, PutRequest, ReplicaAck, Undelivered,
 };
 use crate::timing::Delivery;
 use crate::window::Window;
@@ -30,6 +31,8 @@ const LATE: Time = Time::from_ns(0x2867_6665_6463_6261);
 const WAIT: Span = Span::from_ns(0x2877_7675_7473_7271);
 const SIZE: Size = Size::from_bytes(0x0003_0201);
 const GROUP: GroupId = GroupId(0x4443_4241);
+const TERM: Term = Term { count: 0x4847_4645, position: 62 };
+const MEMBERS: Members = Members::from_bits(0xf8f7_f6f5_f4f3_f2f1);
 
 fn chunk() -> ChunkId {
     ChunkId(core::array::from_fn(|i| 0x80 + u8::try_from(i).unwrap()))
@@ -57,6 +60,90 @@ fn put_accept(grants: usize) -> Message {
         delivery: Delivery::Unicast,
         grants,
     })
+}
+
+fn proxy_request(taken: usize) -> Message {
+    Message::ProxyRequest(ProxyRequest {
+        request: REQUEST,
+        round: 3,
+        group: GROUP,
+        skip: MEMBERS,
+        chunk: chunk(),
+        size: SIZE,
+        not_before: LATE,
+        replicas: 7,
+        over: TERM,
+        taken: (0..taken).map(|_| WINDOW).collect(),
+    })
+}
+
+fn proxy_report(occasion: Occasion) -> Message {
+    Message::ProxyReport(ProxyReport {
+        request: REQUEST,
+        group: GROUP,
+        position: 63,
+        term: TERM,
+        occasion,
+        free_from: WINDOW.start,
+        disk_done: WINDOW.end,
+        disk_rate: Rate::from_bps(WAIT.as_ns()),
+    })
+}
+
+/// The messages of proxies, as in [`golden`].
+fn golden_proxied() -> Vec<(Message, u8, &'static str)> {
+    let reply =
+        |answer| Message::ProxyReply(ProxyReply { request: REQUEST, round: 3, term: TERM, answer });
+    let notice = Message::ProxyNotice(ProxyNotice {
+        request: REQUEST,
+        round: 3,
+        group: GROUP,
+        term: TERM,
+        skip: MEMBERS,
+        chunk: chunk(),
+        size: SIZE,
+        window: WINDOW,
+        members: MEMBERS,
+    });
+    vec![
+        (
+            proxy_request(2),
+            10,
+            "03 41424344 f1f2f3f4f5f6f7f8 \
+             808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f \
+             0102030000000000 6162636465666728 07 454647483e 02 \
+             3132333435363738 5152535455565738 3132333435363738 5152535455565738",
+        ),
+        (
+            reply(ProxyAnswer::Granted { window: WINDOW, members: MEMBERS }),
+            11,
+            "03 454647483e 01 3132333435363738 5152535455565738 f1f2f3f4f5f6f7f8",
+        ),
+        (reply(ProxyAnswer::Moved), 11, "03 454647483e 02"),
+        (reply(ProxyAnswer::NotNow { retry_after: WAIT }), 11, "03 454647483e 03 7172737475767728"),
+        (
+            notice,
+            12,
+            "03 41424344 454647483e f1f2f3f4f5f6f7f8 \
+             808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f \
+             0102030000000000 3132333435363738 5152535455565738 f1f2f3f4f5f6f7f8",
+        ),
+        (
+            Message::ProxyQuery(ProxyQuery { request: REQUEST, group: GROUP, term: TERM }),
+            13,
+            "41424344 454647483e",
+        ),
+        (
+            proxy_report(Occasion::Received),
+            14,
+            "41424344 3f 454647483e 01 3132333435363738 5152535455565738 7172737475767728",
+        ),
+        (
+            proxy_report(Occasion::Asked),
+            14,
+            "41424344 3f 454647483e 02 3132333435363738 5152535455565738 7172737475767728",
+        ),
+    ]
 }
 
 /// Every message, with its kind and its body after the request.
@@ -123,6 +210,9 @@ fn golden() -> Vec<(Message, u8, &'static str)> {
         (Message::Undelivered(Undelivered { request: REQUEST, position }), 8, "3f"),
         (Message::LateReject(LateReject { request: REQUEST, round: 3, position }), 9, "033f"),
     ]
+    .into_iter()
+    .chain(golden_proxied())
+    .collect()
 }
 
 fn bytes(hex: &str) -> Vec<u8> {
@@ -212,7 +302,7 @@ fn what_is_no_datagram_of_this_version_is_refused() {
     let longer = [&good[..], &[0]].concat();
     assert_eq!(decode(&longer), Err(WireError::Length { declared: 69, actual: 70 }));
     assert_eq!(refusal(&put_request(), 3, &[0]), WireError::Kind(0));
-    assert_eq!(refusal(&put_request(), 3, &[10]), WireError::Kind(10));
+    assert_eq!(refusal(&put_request(), 3, &[15]), WireError::Kind(15));
 }
 
 #[test]
@@ -252,6 +342,10 @@ fn unknown_alternatives_are_refused() {
         (4, 35, "outcome", [0, 5, 255]),
         (6, 36, "answer of an offer", [0, 4, 255]),
         (7, 35, "number of grants for a get", [2, 3, 255]),
+        (10, 95, "number of replicas", [0, 9, 255]),
+        (10, 101, "number of taken windows", [5, 6, 255]),
+        (11, 40, "answer of a proxy", [0, 4, 255]),
+        (14, 44, "occasion", [0, 3, 255]),
     ] {
         for tag in tags {
             let error = refusal(&of_kind(kind), offset, &[tag]);
@@ -263,7 +357,21 @@ fn unknown_alternatives_are_refused() {
 #[test]
 fn impossible_positions_and_grants_are_refused() {
     let messages = golden();
-    for (index, offset) in [(1, 35), (5, 37), (6, 34), (11, 35), (15, 36), (16, 34), (17, 35)] {
+    for (index, offset) in [
+        (1, 35),
+        (5, 37),
+        (6, 34),
+        (11, 35),
+        (15, 36),
+        (16, 34),
+        (17, 35),
+        (18, 100),
+        (19, 39),
+        (22, 43),
+        (23, 42),
+        (24, 38),
+        (25, 43),
+    ] {
         let message = messages[index].0;
         assert_eq!(refusal(&message, offset, &[64]), WireError::Position(64), "{message:?}");
     }
@@ -291,6 +399,11 @@ fn impossible_windows_times_and_sizes_are_refused() {
             (golden()[3].0, 37),
             (golden()[10].0, 79),
             (golden()[13].0, 37),
+            (proxy_request(1), 87),
+            (proxy_request(1), 110),
+            (golden()[21].0, 41),
+            (proxy_report(Occasion::Asked), 45),
+            (proxy_report(Occasion::Asked), 53),
         ] {
             let error = refusal(&message, offset, &late.to_le_bytes());
             assert_eq!(error, WireError::Time(late), "{message:?} at {offset}");
@@ -328,6 +441,7 @@ fn the_bounds_themselves_are_allowed() {
             },
         }),
         put_accept(MAX_REPLICAS),
+        proxy_request(MAX_TAKEN),
     ] {
         let header = Header { epoch: u32::MAX, sender: u32::MAX, sent_at: last };
         let mut out = Vec::new();

@@ -7,15 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use slotcast_protocol::{
     Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, Failure, GetRules,
-    GroupMap, Holdings, IdleExtension, Initiator, InitiatorConfig, InitiatorEffect, InitiatorId,
-    InitiatorInput, Message, OfferRule, PutRequest, PutRules, RequestId, State, Target,
-    TargetConfig, TargetEffect, TargetId, TargetInput, Timing, Window, WindowRule,
-    selection::SequenceRule,
+    GroupId, GroupMap, Holdings, IdleExtension, Initiator, InitiatorConfig, InitiatorEffect,
+    InitiatorId, InitiatorInput, Members, Message, OfferRule, Proxy, ProxyChoice, ProxyConfig,
+    ProxyEffect, ProxyInput, PutRequest, PutRules, RequestId, State, Target, TargetConfig,
+    TargetEffect, TargetId, TargetInput, Timing, Window, WindowRule, selection::SequenceRule,
 };
 use slotcast_units::{Rate, Size, Span, Time};
 
 pub const CHUNK_SIZE: Size = Size::from_kib(128);
 const ACK_TIMEOUT: Span = Span::from_ms(10);
+pub const ANSWER_TIMEOUT: Span = Span::from_us(200);
 
 pub fn chunk(n: u64) -> ChunkId {
     let mut name = [0; 32];
@@ -62,11 +63,14 @@ enum Due {
     ToTarget(u32, Message),
     ToInitiator(u32, Message),
     Received(u32, RequestId, ChunkId, Window),
-    Written(u32, RequestId, ChunkId),
+    Written(u32, RequestId, ChunkId, u32),
     Read(u32, RequestId),
     Sent(u32, RequestId),
     Delivered(RequestId),
     Wake(u32),
+    WakeProxy(u32),
+    Down(u32),
+    Up(u32),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +97,8 @@ pub struct TestCluster {
     pub groups: GroupMap,
     pub initiators: Vec<Initiator>,
     pub targets: Vec<Target>,
+    /// One on each target's node, if the cluster has proxies.
+    pub proxies: Vec<Proxy>,
     pub disks: Vec<Disk>,
     pub dead: BTreeSet<u32>,
     pub ended: Vec<(RequestId, Ended)>,
@@ -113,8 +119,14 @@ pub struct TestCluster {
     pub die_after_round: Option<u8>,
     /// Targets that were made to read, in order.
     pub reads: Vec<u32>,
+    /// With proxies: whether chunks of different initiators may be sent to a target at the same time,
+    /// as long as it takes in only one: what is left of a promise when the message that tells of it is
+    /// lost.
+    pub sends_may_meet: bool,
     /// Transfers per target that it had a reservation for, to see that none overlap.
     taken: Vec<Vec<Window>>,
+    /// Counts restarts of the targets.
+    incarnations: Vec<u32>,
     /// Deliveries on their way to each initiator, to see that none overlap.
     delivering: Vec<Vec<Window>>,
     put_rules: PutRules,
@@ -132,11 +144,24 @@ fn initiator(id: u32, put: PutRules) -> Initiator {
         timing: Timing::published(),
         put,
         get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
-        answer_timeout: Span::from_us(200),
+        answer_timeout: ANSWER_TIMEOUT,
         ack_timeout: ACK_TIMEOUT,
         max_rounds: 40,
         horizon: Span::from_secs(10),
     })
+}
+
+const CALENDAR: CalendarRules = CalendarRules {
+    offer: OfferRule::FirstFit,
+    gap: Span::ZERO,
+    grace: ACK_TIMEOUT,
+    hold: Span::from_ms(1),
+    horizon: Span::from_secs(10),
+    capacity: 64,
+};
+
+fn disk(rate: Rate) -> DiskForecast {
+    DiskForecast::new(rate, Size::from_kib(256), Backpressure::KeepRoom)
 }
 
 /// A target of the test cluster.
@@ -154,15 +179,8 @@ fn target(
         timing: Timing::published(),
         window_rule,
         idle_extension: IdleExtension::TwoTransfers,
-        calendar: CalendarRules {
-            offer,
-            gap: Span::ZERO,
-            grace: ACK_TIMEOUT,
-            hold: Span::from_ms(1),
-            horizon: Span::from_secs(10),
-            capacity: 64,
-        },
-        disk: DiskForecast::new(disk_rate, Size::from_kib(256), Backpressure::KeepRoom),
+        calendar: CalendarRules { offer, ..CALENDAR },
+        disk: disk(disk_rate),
     })
 }
 
@@ -180,10 +198,12 @@ impl TestCluster {
             abandon_without_window: false,
             choosy: None,
             double_booking: false,
+            proxied: false,
         };
         TestCluster {
             now: Time::ZERO,
             initiators: vec![initiator(0, put_rules)],
+            proxies: Vec::new(),
             targets: (0..targets)
                 .map(|t| target(t, &groups, window_rule, OfferRule::FirstFit, disk_rate))
                 .collect(),
@@ -200,7 +220,9 @@ impl TestCluster {
             damaging: None,
             die_after_round: None,
             reads: Vec::new(),
+            sends_may_meet: false,
             taken: vec![Vec::new(); targets as usize],
+            incarnations: vec![0; targets as usize],
             delivering: vec![Vec::new()],
             put_rules,
             disk_rate,
@@ -217,6 +239,30 @@ impl TestCluster {
         self.initiators = (0..n).map(|id| initiator(id, self.put_rules)).collect();
         self.delivering = vec![Vec::new(); n as usize];
         self
+    }
+
+    /// Gives every group a proxy, which `initiators` initiators ask.
+    pub fn proxied(mut self, initiators: u32, choice: ProxyChoice) -> TestCluster {
+        self.put_rules.proxied = true;
+        let disk_rate = self.disk_rate;
+        let proxy = |t: u32| {
+            let (group, position) = self.groups.seat(TargetId(t));
+            let members = self.groups.members(group).iter();
+            let timing = Timing::published();
+            Proxy::new(ProxyConfig {
+                group,
+                position,
+                domains: members.map(|&t| self.groups.domain(t)).collect(),
+                timing,
+                choice,
+                service: timing.control * 4,
+                calendar: CALENDAR,
+                disk: disk(disk_rate),
+                answer_timeout: ANSWER_TIMEOUT,
+            })
+        };
+        self.proxies = (0..self.groups.targets()).map(proxy).collect();
+        self.initiators(initiators)
     }
 
     /// Makes the initiators choosy.
@@ -243,6 +289,13 @@ impl TestCluster {
         self.targets = (0..count).map(again).collect();
         let n = self.initiators.len() as u32;
         self.initiators(n)
+    }
+
+    /// Target `t`, and the proxy there, stop at `from` and start again at `to`, with what is on the
+    /// disk.
+    pub fn crash(&mut self, t: u32, from: Time, to: Time) {
+        self.at(from, Due::Down(t));
+        self.at(to, Due::Up(t));
     }
 
     pub fn put(&mut self, n: u64) -> RequestId {
@@ -293,7 +346,14 @@ impl TestCluster {
 
     fn step(&mut self, due: Due) {
         match due {
-            Due::ToTarget(t, message) => self.tell_target(t, TargetInput::Message(&message)),
+            Due::ToTarget(t, message) => {
+                if message.is_for_target() || self.proxies.is_empty() {
+                    self.tell_target(t, TargetInput::Message(&message));
+                }
+                if message.is_for_proxy() && !self.proxies.is_empty() {
+                    self.tell_proxy(t, ProxyInput::Message(&message));
+                }
+            }
             Due::ToInitiator(i, message) => {
                 self.tell_initiator(i, InitiatorInput::Message(&message));
             }
@@ -311,7 +371,8 @@ impl TestCluster {
                 let input = TargetInput::Received { request, chunk, size: CHUNK_SIZE, intact };
                 self.tell_target(t, input);
             }
-            Due::Written(t, request, chunk) => {
+            Due::Written(t, _, _, incarnation) if self.incarnations[t as usize] != incarnation => {}
+            Due::Written(t, request, chunk, _) => {
                 let stable = self.next_fate(|fate, counts| {
                     counts.2 += 1;
                     fate.disks.get(counts.2 - 1).copied().unwrap_or(true)
@@ -341,6 +402,18 @@ impl TestCluster {
                 self.wakes += 1;
                 self.tell_initiator(i, InitiatorInput::Wake);
             }
+            Due::WakeProxy(t) => self.tell_proxy(t, ProxyInput::Wake),
+            Due::Down(t) => {
+                self.dead.insert(t);
+                self.incarnations[t as usize] += 1;
+                self.targets[t as usize].restart(self.now);
+                if let Some(proxy) = self.proxies.get_mut(t as usize) {
+                    proxy.restart();
+                }
+            }
+            Due::Up(t) => {
+                self.dead.remove(&t);
+            }
         }
     }
 
@@ -363,7 +436,8 @@ impl TestCluster {
                 }
                 TargetEffect::Write { request, chunk, size, .. } => {
                     let done = self.use_disk(t, size);
-                    self.at(done, Due::Written(t, request, chunk));
+                    let incarnation = self.incarnations[t as usize];
+                    self.at(done, Due::Written(t, request, chunk, incarnation));
                 }
                 TargetEffect::Read { request, size, .. } => {
                     self.reads.push(t);
@@ -376,6 +450,56 @@ impl TestCluster {
                     self.at(sent, Due::Sent(t, request));
                     self.at(sent + Timing::published().trip, Due::Delivered(request));
                 }
+                TargetEffect::Report { to, message } => {
+                    let group = self.groups.seat(TargetId(t)).0;
+                    let mut proxy = Members::NONE;
+                    proxy.insert(to);
+                    self.send_to_members(t, group, proxy, 1, message);
+                }
+            }
+        }
+        self.check_reservations(t);
+    }
+
+    /// Target `t` sends `message`, the `n`th at once, to members of its group; to itself without a
+    /// network.
+    fn send_to_members(&mut self, t: u32, group: GroupId, to: Members, n: u64, message: Message) {
+        let timing = Timing::published();
+        for position in to.iter() {
+            let Some(&TargetId(member)) = self.groups.members(group).get(usize::from(position))
+            else {
+                continue;
+            };
+            let due = Due::ToTarget(member, message);
+            if member == t {
+                self.at(self.now, due);
+            } else {
+                self.send(self.now + timing.control * n + timing.trip, due);
+            }
+        }
+    }
+
+    fn tell_proxy(&mut self, t: u32, input: ProxyInput<'_>) {
+        if self.dead.contains(&t) {
+            return;
+        }
+        let mut effects = Vec::new();
+        self.proxies[t as usize].handle(self.now, input, &mut effects);
+        let timing = Timing::published();
+        let group = self.groups.seat(TargetId(t)).0;
+        let mut sent = 0;
+        for effect in effects {
+            match effect {
+                ProxyEffect::Answer { to: InitiatorId(i), message } => {
+                    sent += 1;
+                    let at = self.now + timing.control * sent + timing.trip;
+                    self.send(at, Due::ToInitiator(i, message));
+                }
+                ProxyEffect::Notify { to, message } => {
+                    sent += 1;
+                    self.send_to_members(t, group, to, sent, message);
+                }
+                ProxyEffect::WakeAt(at) => self.at(at.max(self.now), Due::WakeProxy(t)),
             }
         }
     }
@@ -456,20 +580,39 @@ impl TestCluster {
     fn check_no_overlap(&mut self, t: u32, sent: Window) {
         let others = &mut self.receiving[t as usize];
         let met = others.iter().filter(|w| w.overlaps(&sent)).count();
-        // One initiator meets nobody, whatever happens to messages.
-        assert!(met == 0 || self.initiators.len() > 1, "t{t}: {sent} meets {others:?}");
+        // One initiator meets nobody, whatever happens to messages, nor do those that a proxy serves.
+        let may_meet =
+            self.initiators.len() > 1 && (self.proxies.is_empty() || self.sends_may_meet);
+        // Who has restarted knows nothing of what it promised before.
+        let forgot = self.incarnations[t as usize] > 0;
+        assert!(met == 0 || may_meet || forgot, "t{t}: {sent} meets {others:?}");
         self.meetings += met;
         others.push(sent);
     }
 
+    /// Accepted windows of a target never overlap.
+    fn check_reservations(&self, t: u32) {
+        let all = self.targets[t as usize].incoming().reservations().iter();
+        let accepted: Vec<Window> =
+            all.filter(|r| r.state == State::Accepted).map(|r| r.window).collect();
+        assert!(accepted.windows(2).all(|pair| pair[0].end <= pair[1].start), "t{t}: {accepted:?}");
+    }
+
     /// Of transfers that meet, a target has a reservation for one at most. `sent` is complete.
     fn check_taken(&mut self, t: u32, request: RequestId, sent: Window) {
+        if self.dead.contains(&t) {
+            return;
+        }
         let mut reservations = self.targets[t as usize].incoming().reservations().iter();
         let is_it = |r: &&slotcast_protocol::Reservation| {
             r.request == request && r.state == State::Accepted
         };
         let Some(reserved) = reservations.find(is_it) else { return };
-        assert!(reserved.window.contains(&sent), "{sent} is outside of {}", reserved.window);
+        if !reserved.window.contains(&sent) {
+            // A proxy may have granted a later round while the chunk of an earlier one was on its way.
+            assert!(!self.proxies.is_empty(), "{sent} is outside of {}", reserved.window);
+            return;
+        }
         let others = &mut self.taken[t as usize];
         assert!(others.iter().all(|w| !w.overlaps(&sent)), "t{t} takes {sent} and {others:?}");
         others.push(sent);

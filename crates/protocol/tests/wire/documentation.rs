@@ -3,8 +3,8 @@
 
 use slotcast_protocol::wire::{HEADER_LEN, Header, MAX_ENCODED_LEN, decode, encode};
 use slotcast_protocol::{
-    Bid, BidAnswer, ChunkId, GroupId, InitiatorId, MAX_REPLICAS, Members, Message, PutRequest,
-    RequestId, Window,
+    Bid, BidAnswer, ChunkId, GroupId, InitiatorId, MAX_REPLICAS, MAX_TAKEN, Members, Message,
+    PutRequest, RequestId, Window,
 };
 use slotcast_units::{Size, Span, Time};
 
@@ -44,6 +44,9 @@ fn end_of(table: &[[String; 3]], start: usize) -> usize {
             Some(each) if field.contains("the grants") => {
                 each.parse::<usize>().unwrap() * MAX_REPLICAS
             }
+            Some(each) if field.contains("the taken windows") => {
+                each.parse::<usize>().unwrap() * MAX_TAKEN
+            }
             Some(each) => each.parse().unwrap(),
             None => size.parse().unwrap(),
         };
@@ -60,10 +63,10 @@ fn both_documents_have_the_same_tables() {
 #[test]
 fn the_tables_are_as_long_as_the_messages() {
     let tables = tables(MODULE);
-    assert_eq!(tables.len(), 10, "the header and nine messages");
+    assert_eq!(tables.len(), 15, "the header and fourteen messages");
     assert_eq!(end_of(&tables[0], 0), HEADER_LEN);
     let longest: Vec<usize> = tables[1..].iter().map(|table| end_of(table, HEADER_LEN)).collect();
-    assert_eq!(longest, [95, 53, 173, 36, 87, 61, 53, 35, 36]);
+    assert_eq!(longest, [95, 53, 173, 36, 87, 61, 53, 35, 36, 166, 65, 116, 43, 69]);
     assert_eq!(longest.iter().max(), Some(&MAX_ENCODED_LEN));
 }
 

@@ -1,4 +1,4 @@
-//! A target and an initiator that hear anything that the wire form lets through.
+//! A target, a proxy and an initiator that hear anything that the wire form lets through.
 //!
 //! The fuzz targets use this file as well.
 
@@ -7,9 +7,10 @@ use slotcast_protocol::wire::{self, Header, WireError};
 use slotcast_protocol::{
     Backpressure, Bid, BidAnswer, CalendarRules, ChunkId, Delivery, DiskForecast, GetAccept,
     GetRules, Grant, GroupId, GroupMap, Holdings, IdleExtension, Initiator, InitiatorConfig,
-    InitiatorEffect, InitiatorId, InitiatorInput, LateReject, Message, Offer, OfferAnswer,
-    OfferRule, PutAccept, PutRules, RequestId, Target, TargetConfig, TargetEffect, TargetInput,
-    Timing, Undelivered, Window, WindowRule,
+    InitiatorEffect, InitiatorId, InitiatorInput, LateReject, Message, Occasion, Offer,
+    OfferAnswer, OfferRule, Proxy, ProxyChoice, ProxyConfig, ProxyEffect, ProxyInput, ProxyReply,
+    ProxyReport, PutAccept, PutRules, RequestId, Target, TargetConfig, TargetEffect, TargetInput,
+    Term, Timing, Undelivered, Window, WindowRule,
 };
 use slotcast_units::{Rate, Size, Span, Time};
 
@@ -31,14 +32,35 @@ impl Holdings for Shelf {
     }
 }
 
-/// The target is member 0 of group 0, and initiator 0 has puts 0 and 1 and gets 2 and 3 under way.
+/// Who negotiates for the initiator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Negotiation {
+    /// It asks all members, for a transfer of this kind.
+    Itself(Delivery),
+    /// The proxy does.
+    Proxied(ProxyChoice),
+}
+
+/// All of them.
+pub(crate) const NEGOTIATIONS: [Negotiation; 4] = [
+    Negotiation::Itself(Delivery::Multicast),
+    Negotiation::Itself(Delivery::Unicast),
+    Negotiation::Proxied(ProxyChoice::EarliestWrite),
+    Negotiation::Proxied(ProxyChoice::LeastIdle),
+];
+
+/// The target and the proxy are member 0 of group 0, and initiator 0 has puts 0 and 1 and gets 2 and 3 under way.
 pub(crate) struct Stage {
     target: Target,
+    proxy: Proxy,
     initiator: Initiator,
     groups: GroupMap,
+    proxy_effects: Vec<ProxyEffect>,
     target_effects: Vec<TargetEffect>,
     initiator_effects: Vec<InitiatorEffect>,
     alarm: Time,
+    /// The proxy's latest term.
+    term: Term,
     /// The window that the target offered last.
     offered: Option<(RequestId, u8, Window)>,
     progress: Progress,
@@ -55,11 +77,17 @@ pub(crate) struct Progress {
     pub(crate) transfers: u32,
     /// Grants that the initiator made for gets.
     pub(crate) fetches: u32,
+    /// Windows that the proxy granted.
+    pub(crate) granted: u32,
 }
 
 impl Stage {
-    /// With the published rules for `delivery`.
-    pub(crate) fn new(delivery: Delivery) -> Stage {
+    /// With the published rules.
+    pub(crate) fn new(negotiation: Negotiation) -> Stage {
+        let (delivery, choice) = match negotiation {
+            Negotiation::Itself(delivery) => (delivery, ProxyChoice::default()),
+            Negotiation::Proxied(choice) => (Delivery::Multicast, choice),
+        };
         let timing = Timing::published();
         let window_rule = WindowRule::published(delivery);
         let (offer, backpressure, idle_extension) = match delivery {
@@ -71,21 +99,34 @@ impl Stage {
             }
         };
         let disk = Rate::from_bytes_per_s(400 << 20);
+        let disk = DiskForecast::new(disk, Size::from_kib(256), backpressure);
+        let calendar = CalendarRules {
+            offer,
+            gap: Span::ZERO,
+            grace: Span::from_ms(1),
+            hold: Span::from_ns(1 << 61),
+            horizon: Span::from_ns(1 << 61),
+            capacity: 64,
+        };
+        let proxy = Proxy::new(ProxyConfig {
+            group: GroupId(0),
+            position: 0,
+            domains: (0..u32::from(MEMBERS)).collect(),
+            timing,
+            choice,
+            service: timing.control * 4,
+            calendar,
+            disk: disk.clone(),
+            answer_timeout: Span::from_ms(1),
+        });
         let target = Target::new(TargetConfig {
             group: GroupId(0),
             position: 0,
             timing,
             window_rule,
             idle_extension,
-            calendar: CalendarRules {
-                offer,
-                gap: Span::ZERO,
-                grace: Span::from_ms(1),
-                hold: Span::from_ns(1 << 61),
-                horizon: Span::from_ns(1 << 61),
-                capacity: 64,
-            },
-            disk: DiskForecast::new(disk, Size::from_kib(256), backpressure),
+            calendar,
+            disk,
         });
         let initiator = Initiator::new(InitiatorConfig {
             id: InitiatorId(0),
@@ -98,6 +139,7 @@ impl Stage {
                 abandon_without_window: false,
                 choosy: None,
                 double_booking: delivery == Delivery::Unicast,
+                proxied: matches!(negotiation, Negotiation::Proxied(_)),
             },
             get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
             answer_timeout: Span::from_ms(1),
@@ -107,12 +149,15 @@ impl Stage {
         });
         let mut stage = Stage {
             target,
+            proxy,
             initiator,
             groups: GroupMap::new(u32::from(MEMBERS), u32::from(MEMBERS), 1)
                 .expect("one group of nine"),
+            proxy_effects: Vec::new(),
             target_effects: Vec::new(),
             initiator_effects: Vec::new(),
             alarm: Time::NEVER,
+            term: Term::NONE,
             offered: None,
             progress: Progress::default(),
         };
@@ -133,7 +178,7 @@ impl Stage {
         self.progress
     }
 
-    /// Both machines hear `message` at `now`, and what they want is done at once. `now` never goes
+    /// All machines hear `message` at `now`, and what they want is done at once. `now` never goes
     /// backwards.
     pub(crate) fn hear(&mut self, now: Time, message: &Message) {
         // A host wakes in time, or late, and then once.
@@ -143,6 +188,7 @@ impl Stage {
             self.alarm = Time::NEVER;
             self.tell_initiator(at, InitiatorInput::Wake);
         }
+        self.tell_proxy(now, ProxyInput::Wake);
         self.hear_once(now, message);
         // Chance alone does not accept what was offered, nor make a whole group answer.
         match *message {
@@ -180,6 +226,24 @@ impl Stage {
                     self.tell_initiator(now, InitiatorInput::Message(&reject));
                 }
             }
+            Message::ProxyReply(reply) => {
+                for round in 0..4 {
+                    let request = under_way(reply.request.serial % 2);
+                    let term = Term { position: reply.term.position % MEMBERS, ..reply.term };
+                    let reply = Message::ProxyReply(ProxyReply { request, round, term, ..reply });
+                    self.tell_initiator(now, InitiatorInput::Message(&reply));
+                }
+            }
+            Message::ProxyReport(report) => {
+                for position in 0..MEMBERS {
+                    let (group, term) = (GroupId(0), self.term);
+                    let report = ProxyReport { group, term, position, ..report };
+                    for occasion in [Occasion::Asked, report.occasion] {
+                        let report = Message::ProxyReport(ProxyReport { occasion, ..report });
+                        self.tell_proxy(now, ProxyInput::Message(&report));
+                    }
+                }
+            }
             _ => {}
         }
     }
@@ -193,7 +257,14 @@ impl Stage {
     }
 
     fn hear_once(&mut self, now: Time, message: &Message) {
+        self.tell_proxy(now, ProxyInput::Message(message));
         self.tell_target(now, TargetInput::Message(message));
+        if let Message::ProxyNotice(notice) = *message {
+            let (request, size) = (notice.request, notice.size);
+            let intact = notice.round != 2;
+            let received = TargetInput::Received { request, chunk: notice.chunk, size, intact };
+            self.tell_target(now, received);
+        }
         if let Message::PutAccept(PutAccept { request, round, .. }) = *message {
             // The accepted chunk, or one that nobody reserved anything for.
             let intact = round != 2;
@@ -205,6 +276,26 @@ impl Stage {
             // A chunk from a sender that the initiator may have given up.
             let delivered = InitiatorInput::Delivered { request, intact: position > 4 };
             self.tell_initiator(now, delivered);
+        }
+    }
+
+    fn tell_proxy(&mut self, now: Time, input: ProxyInput<'_>) {
+        self.proxy.handle(now, input, &mut self.proxy_effects);
+        for effect in std::mem::take(&mut self.proxy_effects) {
+            match effect {
+                ProxyEffect::Answer { message, .. } => can_be_sent(&message),
+                ProxyEffect::Notify { message, .. } => {
+                    can_be_sent(&message);
+                    self.progress.granted += u32::from(matches!(message, Message::ProxyNotice(_)));
+                    if let Message::ProxyQuery(query) = message {
+                        self.term = query.term;
+                    }
+                    // Its own target hears it, whether named or not.
+                    self.tell_target(now, TargetInput::Message(&message));
+                }
+                // The next message wakes it.
+                ProxyEffect::WakeAt(_) => {}
+            }
         }
     }
 
@@ -236,6 +327,10 @@ impl Stage {
                 TargetEffect::Transfer { request, .. } => {
                     self.progress.sent += 1;
                     TargetInput::Sent { request }
+                }
+                TargetEffect::Report { message, .. } => {
+                    can_be_sent(&message);
+                    continue;
                 }
             };
             self.target.handle(now, input, &Shelf, &mut self.target_effects);

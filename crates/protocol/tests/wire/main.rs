@@ -5,10 +5,10 @@ mod documentation;
 mod machines;
 mod strategies;
 
-use machines::Stage;
+use machines::{NEGOTIATIONS, Stage};
 use proptest::prelude::*;
+use slotcast_protocol::Message;
 use slotcast_protocol::wire::{self, MAX_ENCODED_LEN, WireError};
-use slotcast_protocol::{Delivery, Message};
 use slotcast_units::Time;
 use strategies::{datagram_like, header, message, moments};
 
@@ -73,14 +73,14 @@ proptest! {
         }
     }
 
-    /// A target and an initiator hear whatever the wire lets through, and do not panic.
+    /// A target, a proxy and an initiator hear whatever the wire lets through, and do not panic.
     #[test]
     fn no_message_stops_a_machine(
         messages in prop::collection::vec(message(), 1..40),
         moments in moments(40),
-        unicast: bool,
+        negotiation in prop::sample::select(&NEGOTIATIONS[..]),
     ) {
-        let mut stage = Stage::new(if unicast { Delivery::Unicast } else { Delivery::Multicast });
+        let mut stage = Stage::new(negotiation);
         for (message, &now) in messages.iter().zip(&moments) {
             stage.hear(now, message);
         }
@@ -102,19 +102,20 @@ fn random_messages_make_sense_now_and_then() {
     assert!(decoded > 200, "only {decoded} of 2000 are messages");
 
     let talk = (prop::collection::vec(message(), 40), moments(40));
-    for delivery in [Delivery::Multicast, Delivery::Unicast] {
-        let mut got = [0; 4];
+    for negotiation in NEGOTIATIONS {
+        let mut got = [0; 5];
         for _ in 0..500 {
             let (messages, moments) = talk.new_tree(&mut runner).unwrap().current();
-            let mut stage = Stage::new(delivery);
+            let mut stage = Stage::new(negotiation);
             messages.iter().zip(&moments).for_each(|(message, &now)| stage.hear(now, message));
             let progress = stage.progress();
             got[0] += progress.written;
             got[1] += progress.sent;
             got[2] += progress.transfers;
             got[3] += progress.fetches;
+            got[4] += progress.granted;
         }
-        assert!(got.iter().all(|&n| n > 10), "{delivery:?}: {got:?}");
+        assert!(got.iter().all(|&n| n > 10), "{negotiation:?}: {got:?}");
     }
 }
 
@@ -125,8 +126,8 @@ fn machines_bear_the_edges_of_time() {
     use slotcast_units::{Size, Span};
     let last = wire::TIME_LIMIT.saturating_sub(Span::from_ns(1));
     for now in [Time::ZERO, last] {
-        for delivery in [Delivery::Multicast, Delivery::Unicast] {
-            let mut stage = Stage::new(delivery);
+        for negotiation in NEGOTIATIONS {
+            let mut stage = Stage::new(negotiation);
             for serial in 0..200 {
                 let request = RequestId { initiator: InitiatorId(1), serial };
                 let message = Message::PutRequest(PutRequest {

@@ -6,10 +6,11 @@ use proptest::sample::select;
 use slotcast_protocol::wire::{self, HEADER_LEN, Header, MAX_CHUNK, TIME_LIMIT};
 use slotcast_protocol::{
     AckOutcome, Bid, BidAnswer, ChunkId, Delivery, GetAccept, GetRequest, Grant, Grants, GroupId,
-    InitiatorId, LateReject, MAX_REPLICAS, Members, Message, Offer, OfferAnswer, PutAccept,
-    PutRequest, ReplicaAck, RequestId, Undelivered, Window,
+    InitiatorId, LateReject, MAX_REPLICAS, MAX_TAKEN, Members, Message, Occasion, Offer,
+    OfferAnswer, ProxyAnswer, ProxyNotice, ProxyQuery, ProxyReply, ProxyReport, ProxyRequest,
+    PutAccept, PutRequest, ReplicaAck, RequestId, Taken, Term, Undelivered, Window,
 };
-use slotcast_units::{Size, Span, Time};
+use slotcast_units::{Rate, Size, Span, Time};
 
 pub(crate) fn header() -> impl Strategy<Value = Header> {
     (any::<u32>(), any::<u32>(), time()).prop_map(|(epoch, sender, sent_at)| Header {
@@ -50,7 +51,96 @@ pub(crate) fn message() -> impl Strategy<Value = Message> {
         1 => (request(), round(), position()).prop_map(|(request, round, position)| {
             Message::LateReject(LateReject { request, round, position })
         }),
+        8 => proxied(),
     ]
+}
+
+fn proxied() -> impl Strategy<Value = Message> {
+    let asked = (request(), round(), group(), skip(), chunk(), size(), time());
+    let wanted = (1..=MAX_REPLICAS as u8, term(), taken());
+    let request_ = (asked, wanted).prop_map(
+        |((request, round, group, skip, chunk, size, not_before), (replicas, over, taken))| {
+            Message::ProxyRequest(ProxyRequest {
+                request,
+                round,
+                group,
+                skip,
+                chunk,
+                size,
+                not_before,
+                replicas,
+                over,
+                taken,
+            })
+        },
+    );
+    let told = (request(), round(), group(), term(), skip());
+    let notice = (told, (chunk(), size(), window(), members())).prop_map(
+        |((request, round, group, term, skip), (chunk, size, window, members))| {
+            Message::ProxyNotice(ProxyNotice {
+                request,
+                round,
+                group,
+                term,
+                skip,
+                chunk,
+                size,
+                window,
+                members,
+            })
+        },
+    );
+    let reply =
+        (request(), round(), term(), proxy_answer()).prop_map(|(request, round, term, answer)| {
+            Message::ProxyReply(ProxyReply { request, round, term, answer })
+        });
+    let query = (request(), group(), term()).prop_map(|(request, group, term)| {
+        Message::ProxyQuery(ProxyQuery { request, group, term })
+    });
+    let state = (occasion(), time(), time(), any::<u64>());
+    let report = (request(), group(), position(), term(), state).prop_map(
+        |(request, group, position, term, (occasion, free_from, disk_done, rate))| {
+            let disk_rate = Rate::from_bps(rate);
+            Message::ProxyReport(ProxyReport {
+                request,
+                group,
+                position,
+                term,
+                occasion,
+                free_from,
+                disk_done,
+                disk_rate,
+            })
+        },
+    );
+    prop_oneof![2 => request_, 2 => reply, 2 => notice, 1 => query, 2 => report]
+}
+
+/// Mostly those that follow each other from the beginning.
+fn term() -> impl Strategy<Value = Term> {
+    let count = prop_oneof![9 => 0u32..3, 1 => any::<u32>()];
+    (count, position()).prop_map(|(count, position)| Term { count, position })
+}
+
+fn members() -> impl Strategy<Value = Members> {
+    prop_oneof![4 => 0u64..512, 1 => any::<u64>()].prop_map(Members::from_bits)
+}
+
+fn taken() -> impl Strategy<Value = Taken> {
+    prop::collection::vec(window(), 0..=MAX_TAKEN).prop_map(Taken::from_iter)
+}
+
+fn proxy_answer() -> impl Strategy<Value = ProxyAnswer> {
+    prop_oneof![
+        3 => (window(), members())
+            .prop_map(|(window, members)| ProxyAnswer::Granted { window, members }),
+        1 => Just(ProxyAnswer::Moved),
+        1 => ns().prop_map(|ns| ProxyAnswer::NotNow { retry_after: Span::from_ns(ns) }),
+    ]
+}
+
+fn occasion() -> impl Strategy<Value = Occasion> {
+    select(vec![Occasion::Received, Occasion::Asked])
 }
 
 /// `n` times that never go backwards.
@@ -63,7 +153,7 @@ pub(crate) fn moments(n: usize) -> impl Strategy<Value = Vec<Time>> {
 
 /// Random bodies after a right header: of any length and kind, or a message with bytes replaced.
 pub(crate) fn datagram_like() -> impl Strategy<Value = Vec<u8>> {
-    let random = (0u8..11, prop::collection::vec(any::<u8>(), 0..150))
+    let random = (0u8..16, prop::collection::vec(any::<u8>(), 0..150))
         .prop_map(|(kind, body)| sealed(kind, &body));
     let patched = (message(), any::<prop::sample::Index>(), any::<u8>()).prop_map(
         |(message, index, byte)| {

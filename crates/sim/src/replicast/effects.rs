@@ -64,10 +64,14 @@ impl ReplicastModel {
         let arrival = now + self.timing.one_way();
         // The sender keeps one share until all copies are on their way: all may be lost.
         let slot = self.messages.insert(message, 1);
+        let to_proxy = message.is_for_proxy();
         let members = self.groups.members(group);
         for position in to.iter() {
             let TargetId(target) = members[usize::from(position)];
-            let event = Event::ToTarget { target, message: slot };
+            let event = match to_proxy {
+                false => Event::ToTarget { target, message: slot },
+                true => Event::ToProxy { target, message: slot },
+            };
             let copies = self.faults.copies();
             self.recorder.counts.messages_lost += u64::from(copies.is_empty());
             if let Some(watch) = &mut self.watch {
@@ -89,7 +93,7 @@ impl ReplicastModel {
         message: Message,
         agenda: &mut Agenda<Event>,
     ) {
-        let arrival = now + self.timing.one_way();
+        let arrival = self.control_leaves(now, target) + self.timing.trip;
         let copies = self.faults.copies();
         self.recorder.counts.messages_lost += u64::from(copies.is_empty());
         if let Some(watch) = &mut self.watch {
@@ -179,11 +183,11 @@ impl ReplicastModel {
         let before_last = start + self.time_of_frames(size - last);
         let end = start + self.time_of_frames(size);
         let Some(watch) = &mut self.watch else { return };
-        watch.payload(slot, request, from, to);
+        watch.payload((slot, 0), request, from, to, false);
         let is_told_by_frames = matches!(from, Place::Initiator(_));
         if self.fidelity == Fidelity::Flow || !is_told_by_frames {
-            watch.leaves(slot, start, before_last, size - last);
-            watch.leaves(slot, before_last, end, last);
+            watch.leaves((slot, 0), start, before_last, size - last);
+            watch.leaves((slot, 0), before_last, end, last);
         }
     }
 
@@ -207,7 +211,7 @@ impl ReplicastModel {
         self.transfers.get_mut(slot).left = left;
         let sent = now + self.timing.data_rate.time_for(size);
         if let Some(watch) = &mut self.watch {
-            watch.leaves(slot, now, sent, size);
+            watch.leaves((slot, 0), now, sent, size);
         }
         let members = self.groups.members(group);
         for position in to.iter() {
@@ -235,7 +239,7 @@ impl ReplicastModel {
         let is_up = self.targets[target as usize].up;
         let mut left = None;
         if let Some(watch) = &mut self.watch {
-            left = watch.arrived(slot, Place::Target(target), self.timing.trip, is_up);
+            left = watch.arrived((slot, 0), Place::Target(target), self.timing.trip, is_up);
         }
         if !is_up {
             self.transfers.release(slot);
@@ -284,6 +288,11 @@ impl ReplicastModel {
                     let arrival = sent + self.timing.trip;
                     agenda.at(arrival, Event::Delivered { initiator, target, transfer });
                 }
+                TargetEffect::Report { to, message } => {
+                    let mut proxy = Members::NONE;
+                    proxy.insert(to);
+                    self.send_to_members(now, target, proxy, message, agenda);
+                }
             }
         }
         self.target_effects = effects;
@@ -301,7 +310,7 @@ impl ReplicastModel {
         let end = self.recorder.disk(target, disk).serve(now, service);
         if let Some(watch) = &mut self.watch {
             let (queued, begin) = (now, end - service);
-            watch.tell(Observation::Disk { request, target, operation, queued, begin, end });
+            watch.tell(Observation::Disk { request, target, disk, operation, queued, begin, end });
         }
         end
     }

@@ -4,7 +4,7 @@ use slotcast_units::Time;
 
 use super::{ReplicastModel, owner};
 use crate::observe::{Place, TraceLine};
-use slotcast_protocol::{BidAnswer, Message, OfferAnswer};
+use slotcast_protocol::{BidAnswer, Members, Message, OfferAnswer, ProxyAnswer};
 
 /// What can happen. Sixteen bytes: messages and transfers are in pools, and named by their slots.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +37,10 @@ pub(crate) enum Event {
     Down { target: u32 },
     /// A target starts again.
     Up { target: u32 },
+    /// A control message arrives at the proxy on a target's node.
+    ToProxy { target: u32, message: u32 },
+    /// A proxy asked to be woken.
+    ProxyWake { target: u32 },
 }
 
 impl Event {
@@ -57,6 +61,9 @@ impl Event {
             Event::Start { initiator } => (12, initiator, 0),
             Event::Down { target } => (13, target, 0),
             Event::Up { target } => (14, target, 0),
+            Event::ToProxy { target, message } => (15, target, message),
+            // The kind has four bits in the trace word, and zero was free.
+            Event::ProxyWake { target } => (0, target, 0),
         }
     }
 }
@@ -99,6 +106,8 @@ impl ReplicastModel {
             Event::Start { .. } => (plain("start"), Place::Initiator(number)),
             Event::Down { .. } => (plain("down"), Place::Target(number)),
             Event::Up { .. } => (plain("up"), Place::Target(number)),
+            Event::ToProxy { .. } => (message(), Place::Target(number)),
+            Event::ProxyWake { .. } => (plain("proxy-wake"), Place::Target(number)),
         };
         self.trace.write(|sequence| TraceLine { at: now, sequence, place, kind, request, detail });
     }
@@ -140,7 +149,30 @@ fn detail(message: &Message) -> String {
         },
         Message::Undelivered(m) => format!("member={}", m.position),
         Message::LateReject(m) => format!("round={} member={}", m.round, m.position),
+        Message::ProxyRequest(m) => {
+            format!("round={} group={} chunk={} {}", m.round, m.group.0, m.chunk, m.size)
+        }
+        Message::ProxyReply(m) => match m.answer {
+            ProxyAnswer::Granted { window, members } => {
+                format!("round={} granted {}={window}", m.round, listed(members))
+            }
+            ProxyAnswer::NotNow { retry_after } => format!("not-now retry-after={retry_after}"),
+            ProxyAnswer::Moved => format!("proxy={}", m.term.position),
+        },
+        Message::ProxyNotice(m) => {
+            format!("round={} granted {}={}", m.round, listed(m.members), m.window)
+        }
+        Message::ProxyQuery(m) => format!("proxy={} term={}", m.term.position, m.term.count),
+        Message::ProxyReport(m) => {
+            format!("member={} {:?} disk-done={}", m.position, m.occasion, m.disk_done)
+        }
     }
+}
+
+/// `2,7,8`.
+fn listed(members: Members) -> String {
+    let positions: Vec<String> = members.iter().map(|position| position.to_string()).collect();
+    positions.join(",")
 }
 
 #[cfg(test)]

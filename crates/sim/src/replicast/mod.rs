@@ -3,6 +3,7 @@
 
 mod effects;
 mod event;
+mod proxy;
 mod setup;
 mod store;
 #[cfg(test)]
@@ -12,7 +13,7 @@ mod windows;
 use slotcast_engine::{Agenda, Model, TimerId};
 use slotcast_protocol::{
     ChunkId, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput, Members,
-    Message, RequestId, Target, TargetEffect, TargetInput, Timing,
+    Message, ProxyEffect, ProxyInput, RequestId, Target, TargetEffect, TargetInput, Timing,
 };
 use slotcast_units::{Rate, Size, Span, Time};
 
@@ -28,6 +29,7 @@ use crate::report::Operation;
 use crate::scenario::{Fidelity, Quirks};
 use crate::watch::Watch;
 use event::Event;
+use proxy::ProxyHost;
 use store::Stores;
 use windows::{Cause, Windows};
 
@@ -73,6 +75,8 @@ struct InitiatorHost {
 #[derive(Debug)]
 struct TargetHost {
     machine: Target,
+    /// Where groups have proxies: every member can be one.
+    proxy: Option<Box<ProxyHost>>,
     disk_rate: Rate,
     up: bool,
     /// Counts restarts: what was on its way through the disk before one is lost.
@@ -103,6 +107,7 @@ pub(crate) struct ReplicastModel {
     windows: Windows,
     initiator_effects: Vec<InitiatorEffect>,
     target_effects: Vec<TargetEffect>,
+    proxy_effects: Vec<ProxyEffect>,
 }
 
 /// When the chosen targets go down, and when they come back.
@@ -127,8 +132,8 @@ impl Model for ReplicastModel {
                     let machine = &mut self.targets[target as usize].machine;
                     machine.handle(now, input, &shelf, &mut self.target_effects);
                     if self.watch.is_some() {
-                        let request = self.messages.get(message).request();
-                        self.watch_windows(now, target, Cause::Message(request));
+                        let cause = Cause::of(self.messages.get(message));
+                        self.watch_windows(now, target, cause);
                     }
                     self.carry_out_target(now, target, agenda);
                 }
@@ -141,6 +146,12 @@ impl Model for ReplicastModel {
                 self.messages.release(message);
                 self.carry_out(now, initiator, agenda);
             }
+            Event::ToProxy { target, message } => {
+                let heard = *self.messages.get(message);
+                self.messages.release(message);
+                self.tell_proxy(now, target, ProxyInput::Message(&heard), agenda);
+            }
+            Event::ProxyWake { target } => self.tell_proxy(now, target, ProxyInput::Wake, agenda),
             Event::Received { target, transfer } => self.received(now, target, transfer, agenda),
             Event::Written { target, transfer, incarnation } => {
                 let Transfer { request, chunk, size, disk, .. } = *self.transfers.get(transfer);
@@ -181,7 +192,8 @@ impl Model for ReplicastModel {
                 let began = start + self.timing.trip;
                 self.recorder.delivered((target, initiator), began, now, size);
                 if let Some(watch) = &mut self.watch {
-                    watch.arrived(transfer, Place::Initiator(initiator), self.timing.trip, true);
+                    let to = Place::Initiator(initiator);
+                    watch.arrived((transfer, 0), to, self.timing.trip, true);
                 }
                 let intact = !self.faults.damages_transfer();
                 let host = &mut self.initiators[initiator as usize];
@@ -211,6 +223,9 @@ impl Model for ReplicastModel {
                 host.up = false;
                 host.incarnation += 1;
                 host.machine.restart(now);
+                if let Some(proxy) = &mut host.proxy {
+                    proxy.restart();
+                }
                 if let Some(watch) = &mut self.watch {
                     watch.tell(Observation::TargetDown { at: now, target });
                     self.watch_windows(now, target, Cause::Restart);

@@ -3,11 +3,13 @@
 use slotcast_engine::Streams;
 use slotcast_protocol::{
     Backpressure as DiskBackpressure, CalendarRules, Choosy, Delivery, DiskForecast, GetRules,
-    GroupMap, IdleExtension, Initiator, InitiatorConfig, InitiatorId, OfferRule, PutRules, Target,
-    TargetConfig, TargetId, Timing, WindowRule, selection::SequenceRule,
+    GroupMap, IdleExtension, Initiator, InitiatorConfig, InitiatorId, OfferRule, Proxy,
+    ProxyConfig, PutRules, Target, TargetConfig, TargetId, Timing, WindowRule,
+    selection::SequenceRule,
 };
 use slotcast_units::{Share, Size, Span, Time};
 
+use super::proxy::ProxyHost;
 use super::{InitiatorHost, Outage, ReplicastModel, Stores, TargetHost, Windows};
 use crate::clients::Clients;
 use crate::drive::Trace;
@@ -55,6 +57,7 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         ProtocolKind::ReplicastH => Delivery::Unicast,
         _ => Delivery::Multicast,
     };
+    let proxied = scenario.protocol.kind == ProtocolKind::ReplicastProxy;
     let published = WindowRule::published(delivery);
     let multiplier = match scenario.replicast.bid_multiplier {
         Share::ZERO => published.multiplier,
@@ -80,7 +83,7 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
     };
 
     let calendar = CalendarRules {
-        offer: if quirks.queued_windows && delivery == Delivery::Multicast {
+        offer: if quirks.queued_windows && delivery == Delivery::Multicast && !proxied {
             OfferRule::Queue
         } else if scenario.replicast.double_booking {
             OfferRule::DoubleBooking
@@ -116,12 +119,30 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
     let target = |t: u32| {
         let (group, position) = groups.seat(TargetId(t));
         let disk_rate = faults.disk_rate(t, count, scenario.disk.rate);
-        let disk = DiskForecast::new(disk_rate, scenario.disk.queue_limit, backpressure)
-            .with_access_time(scenario.disk.access_time)
-            .with_disks(u16::try_from(scenario.disk.per_target).expect("checked before"));
+        let forecast = |rate| {
+            DiskForecast::new(rate, scenario.disk.queue_limit, backpressure)
+                .with_access_time(scenario.disk.access_time)
+                .with_disks(u16::try_from(scenario.disk.per_target).expect("checked before"))
+        };
+        let disk = forecast(disk_rate);
+        let proxy = proxied.then(|| {
+            let members = groups.members(group).iter();
+            let machine = Proxy::new(ProxyConfig {
+                group,
+                position,
+                domains: members.map(|&member| groups.domain(member)).collect(),
+                timing,
+                choice: scenario.replicast.proxy_choice,
+                service: timing.control * u64::from(scenario.replicast.proxy_messages),
+                calendar,
+                disk: forecast(scenario.disk.rate),
+                answer_timeout,
+            });
+            Box::new(ProxyHost::new(machine))
+        });
         let config =
             TargetConfig { group, position, timing, window_rule, idle_extension, calendar, disk };
-        TargetHost { machine: Target::new(config), disk_rate, up: true, incarnation: 0 }
+        TargetHost { machine: Target::new(config), proxy, disk_rate, up: true, incarnation: 0 }
     };
     let targets = (0..count).map(target).collect();
 
@@ -133,6 +154,7 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         abandon_without_window: quirks.abandon_without_window,
         choosy: scenario.replicast.choosy.then_some(Choosy { first_patience }),
         double_booking: scenario.replicast.double_booking,
+        proxied,
     };
     let initiator = |i: u32| {
         let config = InitiatorConfig {
@@ -188,6 +210,7 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         windows: Windows::default(),
         initiator_effects: Vec::new(),
         target_effects: Vec::new(),
+        proxy_effects: Vec::new(),
         groups,
     }
 }

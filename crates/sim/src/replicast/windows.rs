@@ -4,7 +4,7 @@
 //! before: what they hold is what was decided. They forget windows that have passed when they next
 //! look for one, so that is when an onlooker hears of it.
 
-use slotcast_protocol::{Calendar, RequestId, Reservation, State, Window};
+use slotcast_protocol::{Calendar, Message, RequestId, Reservation, State, Window};
 use slotcast_units::Time;
 
 use super::ReplicastModel;
@@ -14,14 +14,25 @@ use crate::watch::Watch;
 /// Why a target was called: what may have happened to its windows.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Cause {
-    /// A message of this request came.
-    Message(RequestId),
+    /// This request asks for a window; meanwhile the calendar forgets what has passed.
+    Asked(RequestId),
+    /// A round of asking ends, for instance by an acceptance.
+    Decided,
     /// Payload of this request came, or went; when it left its sender.
     Payload { request: RequestId, begin: Time, end: Time },
     /// The target went down.
     Restart,
     /// Anything else.
     Other,
+}
+
+impl Cause {
+    pub(super) fn of(message: &Message) -> Cause {
+        match message {
+            Message::PutRequest(_) | Message::GetRequest(_) => Cause::Asked(message.request()),
+            _ => Cause::Decided,
+        }
+    }
 }
 
 /// The windows of all targets as last seen. Empty if nobody looks on.
@@ -56,7 +67,9 @@ impl Held {
                 Fate::Used { begin, end }
             }
             _ if self.accepted.is_some() => Fate::Idle,
-            Cause::Message(request) if request == self.request => Fate::Cancelled,
+            Cause::Asked(request) if request == self.request => Fate::Cancelled,
+            // By its own initiator, or by another one that was bid the same window.
+            Cause::Decided => Fate::Cancelled,
             _ => Fate::Expired,
         }
     }
@@ -78,7 +91,9 @@ impl ReplicastModel {
         let seen = &mut targets[target as usize];
         let machine = &self.targets[target as usize].machine;
         let mut look = |way, calendar: &Calendar, held: &mut Vec<Held>| {
-            compare(now, (target, way), calendar.reservations(), held, cause, watch);
+            let all = calendar.reservations().iter().chain(calendar.second_bookings());
+            let live = all.filter(|r| r.state != State::Cancelled).copied().collect::<Vec<_>>();
+            compare(now, (target, way), &live, held, cause, watch);
         };
         look(Way::In, machine.incoming(), &mut seen.incoming);
         look(Way::Out, machine.outgoing(), &mut seen.outgoing);
@@ -98,37 +113,47 @@ impl ReplicastModel {
     }
 }
 
-/// Brings `held` up to `reservations`. Both are in order of time, and a reservation never moves in
-/// that order, so that one pass finds what is gone and another one what is new.
+/// Brings `held` up to what is `live`. Both are nearly in the same order, so looking for one after the
+/// place of the one before finds most at once.
 fn compare(
     now: Time,
     (target, way): (u32, Way),
-    reservations: &[Reservation],
+    live: &[Reservation],
     held: &mut Vec<Held>,
     cause: Cause,
     watch: &mut Watch,
 ) {
-    let live = || reservations.iter().filter(|r| r.state != State::Cancelled);
-    let mut close = |gone: Held| watch.tell(gone.closed(now, target, way, gone.fate(cause)));
-    let mut kept = 0;
-    for reservation in live() {
-        if let Some(gone) = held[kept..].iter().position(|held| held.is(reservation)) {
-            held.drain(kept..kept + gone).for_each(&mut close);
-            kept += 1;
+    let mut place = 0;
+    held.retain(|held| match find(live, place, |live| held.is(live)) {
+        Some(found) => {
+            place = found + 1;
+            true
         }
-    }
-    held.drain(kept..).for_each(close);
-
-    for (i, reservation) in live().enumerate() {
+        None => {
+            watch.tell(held.closed(now, target, way, held.fate(cause)));
+            false
+        }
+    });
+    let mut place = 0;
+    for reservation in live {
         let Reservation { request, round, window, bid_at, .. } = *reservation;
-        if !held.get(i).is_some_and(|held| held.is(reservation)) {
-            held.insert(i, Held { request, round, bid_at, bid: window, accepted: None });
+        let found = find(held, place, |held| held.is(reservation)).unwrap_or_else(|| {
+            held.push(Held { request, round, bid_at, bid: window, accepted: None });
             watch.tell(Observation::WindowBid { at: now, target, way, request, window });
-        }
-        let held = &mut held[i];
+            held.len() - 1
+        });
+        place = found + 1;
+        let held = &mut held[found];
         if reservation.state == State::Accepted && held.accepted.is_none() {
             held.accepted = Some((now, window));
             watch.tell(Observation::WindowAccepted { at: now, target, way, request, window });
         }
     }
+}
+
+/// The index of the first of `items` that `is` it, looked for from `place` on and then from the start.
+fn find<T>(items: &[T], place: usize, is: impl Fn(&T) -> bool) -> Option<usize> {
+    let place = place.min(items.len());
+    let later = items[place..].iter().position(&is).map(|found| place + found);
+    later.or_else(|| items[..place].iter().position(is))
 }

@@ -154,6 +154,7 @@ impl Plan {
                 abandon_without_window: false,
                 choosy: self.choosy.then_some(Choosy { first_patience: timing.round_trip() * 3 }),
                 double_booking: self.offer == OfferRule::DoubleBooking,
+                proxied: false,
             },
             get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
             answer_timeout: ANSWERS,

@@ -336,7 +336,7 @@ impl UnicastModel {
             let target = &mut self.targets[flow.target as usize];
             let begin = target.queue_frame(now, flow.rate(), bits, &self.rules);
             if let Some(watch) = &mut self.watch {
-                watch.arrives(slot, begin, target.busy_until, flow.next_frame());
+                watch.arrives((slot, 0), begin, target.busy_until, flow.next_frame());
             }
         }
         if flow.next_is_last() {
@@ -351,7 +351,7 @@ impl UnicastModel {
         let size = flow.send_frame(now);
         let (boundary, serial) = (flow.boundary(), flow.serial);
         if let Some(watch) = &mut self.watch {
-            watch.leaves(slot, now, boundary, size);
+            watch.leaves((slot, 0), now, boundary, size);
         }
         agenda.at(boundary + self.rules.trip, Event::FrameReceived { flow: slot, serial });
         flow.timer = Some(agenda.timer_at(boundary, Event::Frame { flow: slot }));

@@ -94,8 +94,8 @@ impl UnicastModel {
     #[cold]
     pub(super) fn watch_disk(&mut self, target: u32, slot: u32, times: (Time, Time, Time)) {
         let (request, operation) = (self.name_of(slot), self.requests.get(slot).operation);
-        let (queued, begin, end) = times;
-        self.tell(Observation::Disk { request, target, operation, queued, begin, end });
+        let (disk, (queued, begin, end)) = (0, times);
+        self.tell(Observation::Disk { request, target, disk, operation, queued, begin, end });
     }
 
     /// A new flow is in `slot`.
@@ -108,8 +108,9 @@ impl UnicastModel {
             Direction::Put => (initiator, target),
             Direction::Get => (target, initiator),
         };
+        let may_wait = self.rules.aimd && direction == Direction::Put;
         if let Some(watch) = &mut self.watch {
-            watch.payload(slot, request, from, vec![to]);
+            watch.payload((slot, 0), request, from, vec![to], may_wait);
         }
     }
 
@@ -119,7 +120,7 @@ impl UnicastModel {
         let flow = self.flows.get(slot);
         let ((begin, already), (end, sent)) = (before, flow.progress());
         if let Some(watch) = &mut self.watch {
-            watch.leaves(slot, begin, end, flow.size_of(sent - already));
+            watch.leaves((slot, 0), begin, end, flow.size_of(sent - already));
         }
     }
 
@@ -129,8 +130,8 @@ impl UnicastModel {
         let flow = self.flows.get(slot);
         let ((begin, already), (end, sent)) = (before, flow.progress());
         if let Some(watch) = &mut self.watch {
-            watch.leaves(slot, begin, now, flow.size_of(sent - 1 - already));
-            watch.leaves(slot, now, end, flow.last_frame());
+            watch.leaves((slot, 0), begin, now, flow.size_of(sent - 1 - already));
+            watch.leaves((slot, 0), now, end, flow.last_frame());
         }
     }
 
@@ -143,13 +144,14 @@ impl UnicastModel {
             Direction::Get => Place::Initiator(initiator),
         };
         if let Some(watch) = &mut self.watch {
-            watch.arrived(slot, to, self.rules.trip, true);
+            watch.arrived((slot, 0), to, self.rules.trip, true);
         }
     }
 
     /// The run ends: what flows have sent so far is told, whole frames at a time.
     pub(super) fn watch_rest(&mut self, end: Time) {
-        let slots = self.watch.as_ref().map(|watch| watch.slots()).unwrap_or_default();
+        let keys = self.watch.iter().flat_map(|watch| watch.keys_from((0, 0)));
+        let slots: Vec<u32> = keys.map(|(slot, _)| slot).collect();
         for slot in slots {
             let flow = self.flows.get_mut(slot);
             if !self.rules.frame_by_frame && flow.state == FlowState::Sending {

@@ -52,7 +52,7 @@ impl slotcast_engine::Event for Event {
 }
 
 impl DctcpModel {
-    fn place(&self, node: u32) -> Place {
+    pub(super) fn place(&self, node: u32) -> Place {
         self.target_at(node).map_or(Place::Initiator(node), Place::Target)
     }
 
@@ -65,7 +65,7 @@ impl DctcpModel {
         let of_stream = |slot: u32| &self.streams[slot as usize];
         let of_request = |slot: u32| {
             let request = self.requests.get(slot);
-            (request, format!("{}.{slot}", request.initiator))
+            (request, self.name_of(slot).to_string())
         };
         let (place, kind, request, detail) = match event {
             Event::Start { initiator } => {

@@ -12,6 +12,9 @@ impl DctcpModel {
     pub(super) fn readable(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
         let Some(target) = self.target_at(self.streams[slot as usize].to) else {
             while let Reading::Whole(message) = self.streams[slot as usize].receiver.read() {
+                if self.watch.is_some() {
+                    self.watch_arrival(slot, message.end);
+                }
                 self.fetched(now, message.request, agenda);
             }
             return;
@@ -32,7 +35,7 @@ impl DctcpModel {
 
     /// A target reads up to the end of the next chunk of a stream, and writes the chunk to its disk.
     fn read(&mut self, now: Time, target: u32, slot: u32, agenda: &mut Agenda<Event>) {
-        let Reading::Whole(Message { request, .. }) = self.streams[slot as usize].receiver.read()
+        let Reading::Whole(Message { request, end }) = self.streams[slot as usize].receiver.read()
         else {
             return;
         };
@@ -42,7 +45,10 @@ impl DctcpModel {
         let disk_rate = self.targets[target as usize].disk_rate;
         let service = disk_rate.time_for(size) + self.rules.access;
         let written = device.disk.serve(now, service);
-        self.watch_disk(now, (target, request), service, written);
+        if self.watch.is_some() {
+            self.watch_arrival(slot, end);
+            self.watch_write(target, request, (now, written - service, written));
+        }
         agenda.at(written + self.rules.one_way, Event::ReplicaAck { request });
     }
 

@@ -20,19 +20,18 @@ mod setup;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod watched;
 
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 use slotcast_engine::{Agenda, Model};
-use slotcast_protocol::{InitiatorId, RequestId};
 use slotcast_units::{Rate, Size, Span, Time};
 
 use super::ring::{Chooser, Placement};
 use crate::clients::{Clients, Job};
 use crate::drive::{ClusterModel, Trace};
 use crate::faults::Faults;
-use crate::observation::{Observation, Outcome};
 use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::report::{Operation, PortQueues, PortSample};
@@ -164,20 +163,6 @@ impl DctcpModel {
         node.checked_sub(self.rules.initiators)
     }
 
-    fn name_of(&self, slot: u32) -> RequestId {
-        let Request { initiator, serial, .. } = *self.requests.get(slot);
-        RequestId { initiator: InitiatorId(initiator), serial }
-    }
-
-    /// The disk of a target has been given work for a request, and will be done with it at `end`.
-    fn watch_disk(&mut self, queued: Time, (target, slot): (u32, u32), service: Span, end: Time) {
-        let (request, operation) = (self.name_of(slot), self.requests.get(slot).operation);
-        if let Some(watch) = &mut self.watch {
-            let begin = end - service;
-            watch.tell(Observation::Disk { request, target, operation, queued, begin, end });
-        }
-    }
-
     /// Starts as many requests as the window of `initiator` allows.
     fn start_requests(&mut self, now: Time, initiator: u32, agenda: &mut Agenda<Event>) {
         while let Some(job) = self.clients.next(initiator, now, self.catalogue.len()) {
@@ -202,9 +187,8 @@ impl DctcpModel {
             let request =
                 Request { initiator, serial, asked, operation, placement, acknowledged: 0, holder };
             let slot = self.requests.insert(request, 1);
-            let name = self.name_of(slot);
-            if let Some(watch) = &mut self.watch {
-                watch.request_started(now, name, operation, asked);
+            if self.watch.is_some() {
+                self.watch_started(now, slot);
             }
             match operation {
                 Operation::Put => {
@@ -213,6 +197,9 @@ impl DctcpModel {
                     }
                 }
                 Operation::Get => {
+                    if self.watch.is_some() {
+                        self.watch_get_request(now, slot);
+                    }
                     agenda.at(now + self.rules.one_way, Event::GetRequest { request: slot });
                 }
             }
@@ -226,6 +213,10 @@ impl DctcpModel {
         let stream = &mut self.streams[slot as usize];
         let end = stream.sender.write(now, size.as_bytes(), &self.rules.sender);
         stream.receiver.expect(Message { end, request });
+        if self.watch.is_some() {
+            self.watch_write_into(slot, end, request);
+        }
+        let stream = &mut self.streams[slot as usize];
         if self.faults.damages_transfer() {
             let from_the_end = self.faults.damaged_byte(size) + 1;
             stream.receiver.damage(end - from_the_end);
@@ -261,7 +252,9 @@ impl DctcpModel {
         let chunk = self.clients.chunk_size();
         let service = self.targets[target].disk_rate.time_for(chunk) + self.rules.access;
         let read = self.recorder.devices[target].disk.serve(now, service);
-        self.watch_disk(now, (self.requests.get(slot).holder, slot), service, read);
+        if self.watch.is_some() {
+            self.watch_read(slot, (now, read - service, read));
+        }
         agenda.at(read, Event::ChunkRead { request: slot });
     }
 
@@ -278,9 +271,8 @@ impl DctcpModel {
     }
 
     fn end(&mut self, now: Time, slot: u32, agenda: &mut Agenda<Event>) {
-        let name = self.name_of(slot);
-        if let Some(watch) = &mut self.watch {
-            watch.request_ended(now, name, Outcome::Done);
+        if self.watch.is_some() {
+            self.watch_ended(now, slot);
         }
         let Request { initiator, asked, operation, .. } = *self.requests.get(slot);
         self.requests.release(slot);

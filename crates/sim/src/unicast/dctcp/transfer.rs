@@ -57,14 +57,18 @@ impl DctcpModel {
         let Departure { start, len, transmission, again } = departure;
         let time = self.rules.time_for(len);
         let stream = &mut self.streams[slot as usize];
-        let counts = &mut self.recorder.counts;
-        counts.retransmissions += u64::from(again);
+        self.recorder.counts.retransmissions += u64::from(again);
         if !stream.sender.timer_set {
             stream.sender.timer_set = true;
             agenda.at(stream.sender.deadline(), Event::Timeout { stream: slot });
         }
         let port = &mut self.ports[stream.to as usize];
-        match port.pass(now + self.rules.trip, len, time, &self.rules.port) {
+        let verdict = port.pass(now + self.rules.trip, len, time, &self.rules.port);
+        if self.watch.is_some() {
+            self.watch_frame(now, slot, (start, len), verdict);
+        }
+        let counts = &mut self.recorder.counts;
+        match verdict {
             Verdict::Dropped => counts.frames_dropped += 1,
             Verdict::Passed { arrives, marked } => {
                 counts.frames_marked += u64::from(marked);

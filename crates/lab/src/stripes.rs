@@ -1,0 +1,126 @@
+//! The evaluation of stripes with parity: both modes against the published latencies, and beyond them.
+
+mod claims;
+mod figures;
+mod keys;
+mod read;
+mod rows;
+
+use slotcast_sim::stripes::{Report, run};
+
+use crate::configuration::Seeds;
+use crate::evaluation::{Done, Evaluation, Findings, Model, Part, Runs};
+use crate::input_error::InputError;
+use crate::runner::{Progress, Runner, UNITS_PER_RUN, mix};
+use read::{StripeExperiment, StripePoint};
+
+/// The evaluation, for the catalogue.
+pub(crate) const EVALUATION: Evaluation = Evaluation {
+    name: "stripes",
+    title: "Stripes with parity: stripe lock and coordinated updates (\"Overcoming write penalties of \
+            conflicting client operations in distributed storage systems\", 2012)",
+    by_default: false,
+    parts: &[
+        Part {
+            title: "Cluster Suno: Gigabit Ethernet, 1 to 8 clients on one stripe",
+            file: "experiments/stripes/suno.toml",
+            text: include_str!("../../../experiments/stripes/suno.toml"),
+            model: Model::Other(|part, seeds| prepare(part, seeds, rows::suno)),
+        },
+        Part {
+            title: "Cluster like Griffon: Infiniband, memory in place of disks",
+            file: "experiments/stripes/griffon.toml",
+            text: include_str!("../../../experiments/stripes/griffon.toml"),
+            model: Model::Other(|part, seeds| prepare(part, seeds, rows::over_clients)),
+        },
+        Part {
+            title: "The old content is not in memory, and what helps",
+            file: "experiments/stripes/cache.toml",
+            text: include_str!("../../../experiments/stripes/cache.toml"),
+            model: Model::Other(|part, seeds| prepare(part, seeds, rows::plain)),
+        },
+        Part {
+            title: "Other numbers of data and parity units",
+            file: "experiments/stripes/geometry.toml",
+            text: include_str!("../../../experiments/stripes/geometry.toml"),
+            model: Model::Other(|part, seeds| prepare(part, seeds, rows::plain)),
+        },
+        Part {
+            title: "Units from 4 KiB to 4 MiB",
+            file: "experiments/stripes/units.toml",
+            text: include_str!("../../../experiments/stripes/units.toml"),
+            model: Model::Other(|part, seeds| prepare(part, seeds, rows::plain)),
+        },
+        Part {
+            title: "64 clients over 1000 stripes",
+            file: "experiments/stripes/many.toml",
+            text: include_str!("../../../experiments/stripes/many.toml"),
+            model: Model::Other(|part, seeds| prepare(part, seeds, rows::plain)),
+        },
+        Part {
+            title: "Where a message alone is held up",
+            file: "experiments/stripes/bottleneck.toml",
+            text: include_str!("../../../experiments/stripes/bottleneck.toml"),
+            model: Model::Other(|part, seeds| prepare(part, seeds, rows::plain)),
+        },
+    ],
+    claims: claims::claims,
+};
+
+/// The runs of one point.
+#[derive(Debug)]
+struct Measured<'a> {
+    point: &'a StripePoint,
+    /// One report for each seed.
+    reports: Vec<Report>,
+}
+
+/// What a part makes of its runs; the name is the experiment's.
+type Evaluate = fn(&str, &[Measured<'_>]) -> Findings;
+
+/// An experiment about stripes, and how its runs become rows.
+#[derive(Debug)]
+struct StripeRuns {
+    experiment: StripeExperiment,
+    evaluate: Evaluate,
+}
+
+fn prepare(
+    part: &Part,
+    seeds: Option<u32>,
+    evaluate: Evaluate,
+) -> Result<Box<dyn Runs>, Box<InputError>> {
+    let mut experiment = StripeExperiment::from_toml(part.file, part.text)?;
+    if let Some(count) = seeds {
+        experiment.seeds = Seeds { count, ..experiment.seeds };
+    }
+    Ok(Box::new(StripeRuns { experiment, evaluate }))
+}
+
+impl Runs for StripeRuns {
+    fn count(&self) -> u64 {
+        self.experiment.points.len() as u64 * u64::from(self.experiment.seeds.count)
+    }
+
+    fn run(&self, runner: &Runner, progress: Progress<'_>) -> Result<Done, Box<InputError>> {
+        let StripeExperiment { name, points, seeds } = &self.experiment;
+        let seeds: Vec<u64> = seeds.iter().collect();
+        let reports = runner.map(points.len() * seeds.len(), &|job| {
+            let (point, seed) = (&points[job / seeds.len()], seeds[job % seeds.len()]);
+            let report = run(&point.scenario, seed);
+            progress(UNITS_PER_RUN);
+            report
+        });
+        let reports = reports.into_iter().collect::<Result<Vec<Report>, _>>();
+        let mut reports = reports
+            .map_err(|error| InputError::plain(format!("{name}: this cannot be run: {error}")))?;
+        let runs = reports.len();
+        let events = reports.iter().map(|report| report.events).sum();
+        let trace_hash = reports.iter().map(|report| report.trace_hash).reduce(mix).unwrap_or(0);
+        let measured = points
+            .iter()
+            .map(|point| Measured { point, reports: reports.drain(..seeds.len()).collect() });
+        let findings = (self.evaluate)(name, &measured.collect::<Vec<_>>());
+        Ok(Done { findings, runs, events, trace_hash })
+    }
+}

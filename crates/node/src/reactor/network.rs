@@ -1,0 +1,51 @@
+//! What other nodes tell this one.
+
+use slotcast_units::Time;
+
+use super::{Due, Reactor};
+use crate::network::NetworkEvent;
+
+impl Reactor {
+    pub(super) fn network(&mut self, now: Time, event: NetworkEvent) {
+        let Some(remote) = &mut self.remote else { return };
+        match event {
+            NetworkEvent::Heard(heard) => {
+                let is_running = self.running.contains_key(&heard.message.request());
+                remote.heard(&heard, is_running, &self.groups, &mut self.local);
+            }
+            NetworkEvent::Peer(node, is_up) => {
+                let gone_after = remote.gone_after;
+                remote.peer(now, node, is_up);
+                match is_up {
+                    true => self.node_changed(now, node),
+                    false => self.at(now + gone_after, Due::NodeGone(node)),
+                }
+            }
+            NetworkEvent::NotReached(request, members) => {
+                remote.not_reached(request, members, &mut self.local);
+            }
+            NetworkEvent::Sent(target, request) => {
+                if let Some(host) = self.targets.get_mut(&target) {
+                    host.sent(now, request);
+                }
+            }
+            NetworkEvent::Arrived(received) if received.is_get => {
+                let (request, intact) = (received.request, received.content.is_some());
+                self.delivered(now, request, received.content, intact);
+            }
+            NetworkEvent::Arrived(received) => {
+                for target in remote.targets_here(received.group, received.members, &self.groups) {
+                    let Some(host) = self.targets.get_mut(&target) else { continue };
+                    let (request, name) = (received.request, received.name);
+                    match received.content.clone() {
+                        Some(content) => {
+                            host.received(now, request, content, &mut self.wishes, &mut self.news);
+                        }
+                        None => host.damaged(now, request, name, &mut self.wishes, &mut self.news),
+                    }
+                    self.heed(now, target);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Checks of the machines of both modes under every kind of failure.
+//!
+//! * `explore` visits all states that a small stripe can get into, with `stateright`.
+//! * [`storm`] runs larger stripes through thousands of random histories, on the event kernel.
+//!
+//! Both host the same machines ([`cluster`]), record what clients see ([`history`]), and demand the same
+//! of it. They are compiled into the unit tests of the crate, because only those can plant mistakes; the
+//! storms also into `examples/storm.rs`.
+
+mod cluster;
+pub(crate) mod coordinated;
+#[cfg(test)]
+mod coordinated_tests;
+#[cfg(test)]
+mod explore;
+mod history;
+pub(crate) mod locked;
+#[cfg(test)]
+mod locked_tests;
+pub(crate) mod storm;
+#[cfg(test)]
+mod storm_tests;
+
+extern crate std;

@@ -1,0 +1,86 @@
+//! Storms of many seeds.
+
+use std::println;
+
+use super::coordinated::Coordinated;
+use super::locked::Locked;
+use super::std;
+use super::storm::{Storms, storm, storms};
+use crate::mistake::Mistake;
+
+/// Seeds that once found something wrong with the coordinated mode.
+///
+/// * 681: a parity server that was built anew included an update that another parity server did not have
+///   yet. A client that rebuilt the unit saw it, and later the version before it.
+/// * 1363: a parity server that was being built anew had told a new data server so. When it was built it
+///   did not answer that data server any more.
+/// * 7557: an old data server's word that an update is void came after the new one had been told of the
+///   update, and had made it the content.
+const COORDINATED: [u64; 3] = [681, 1363, 7557];
+
+/// Seeds that once found something wrong with the stripe-lock mode.
+///
+/// * 526: a server lost its disk a second time while its unit was being rebuilt, and was not sealed again.
+/// * 2180: a recovery believed what a server had said before it lost its disk.
+/// * 10627: a server lost its disk between two answers to one seal, and only the second one said so.
+const LOCKED: [u64; 3] = [526, 2180, 10627];
+
+#[test]
+fn seeds_that_once_failed() {
+    storms::<Coordinated>(COORDINATED).unwrap_or_else(|problem| panic!("{problem}"));
+    storms::<Locked>(LOCKED).unwrap_or_else(|problem| panic!("{problem}"));
+}
+
+/// Lets a few hundred storms blow. For more there is a command:
+/// `cargo run --release -p slotcast-stripe --example storm -- --seeds 10000`.
+fn weathers<M: Storms>() {
+    const SEEDS: u64 = 1000;
+    let all = storms::<M>(0..SEEDS).unwrap_or_else(|problem| panic!("{problem}"));
+    assert!(all.acknowledged as u64 > SEEDS, "the storms let too little through: {all:?}");
+    println!("{} {SEEDS} storms: {all:?}", M::NAME);
+}
+
+#[test]
+fn coordinated_stripes_weather_storms() {
+    weathers::<Coordinated>();
+}
+
+#[test]
+fn locked_stripes_weather_storms() {
+    weathers::<Locked>();
+}
+
+#[test]
+fn a_storm_is_the_same_each_time() {
+    let once = |seed| storm::<Coordinated>(seed, false, |_| {}).map(|aftermath| aftermath.events);
+    assert_eq!(once(7), once(7));
+    assert_ne!(once(7), once(8));
+}
+
+/// Demands that some storm finds a planted mistake.
+fn finds<M: Storms>(mistake: Mistake, plant: fn(&mut M, Mistake)) {
+    let found =
+        (0..3000).find(|seed| storm::<M>(*seed, false, |mode| plant(mode, mistake)).is_err());
+    assert!(found.is_some(), "{mistake:?} went unnoticed");
+    println!("{mistake:?}: found by the storm of seed {found:?}");
+}
+
+#[test]
+fn storms_find_mistakes_of_the_coordinated_mode() {
+    for mistake in [
+        Mistake::ParityBeforeData,
+        Mistake::CommitBeforeDurable,
+        Mistake::CommitBeforePrepared,
+        Mistake::ForgetRequests,
+        Mistake::HearTheDead,
+    ] {
+        finds::<Coordinated>(mistake, |mode, mistake| mode.mistake = mistake);
+    }
+}
+
+#[test]
+fn storms_find_mistakes_of_the_stripe_lock_mode() {
+    for mistake in [Mistake::ReleaseEarly, Mistake::NoFence, Mistake::SkipRecovery] {
+        finds::<Locked>(mistake, |mode, mistake| mode.mistake = mistake);
+    }
+}

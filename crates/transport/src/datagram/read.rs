@@ -1,0 +1,175 @@
+use alloc::vec::Vec;
+
+use slotcast_protocol::wire;
+use slotcast_protocol::{ChunkId, GroupId, InitiatorId, Members, RequestId};
+use slotcast_units::{Span, Time};
+
+use super::{
+    Address, Body, CLOCK, CONTROL, DATA, Data, Datagram, GET, GROUP, HEADER_LEN, Header, INITIATOR,
+    MAGIC, MOST_GROUPS, MOST_PIECES, PROBE, PUT, REPORT, Refused, Report, VERSION,
+};
+use crate::key::Key;
+use crate::pieces::Pieces;
+
+impl<'a> Datagram<'a> {
+    /// Reads a datagram. Allocates at most 1 KiB, for the sets in it.
+    ///
+    /// # Errors
+    /// If it is not sealed with `key`, or not what [`Datagram::encode`] makes.
+    pub fn decode(key: &Key, bytes: &'a [u8]) -> Result<Datagram<'a>, Refused> {
+        let Some((header, body)) = bytes.split_first_chunk::<HEADER_LEN>() else {
+            return Err(Refused::TooShort(bytes.len()));
+        };
+        if header[16..18] != MAGIC {
+            return Err(Refused::Foreign);
+        }
+        if header[18] != VERSION {
+            return Err(Refused::Version(header[18]));
+        }
+        if !key.is_sealed(bytes) {
+            return Err(Refused::Seal);
+        }
+        let kind = header[19];
+        let wrong = Refused::Body(kind);
+        let mut reader = Reader(&header[20..]);
+        let header = reader.header().filter(|_| reader.0.is_empty()).ok_or(wrong)?;
+        let mut reader = Reader(body);
+        let body = match kind {
+            CLOCK => reader.clock().ok_or(wrong)?,
+            PROBE => Body::Probe(GroupId(reader.u32().ok_or(wrong)?)),
+            CONTROL => {
+                let to = reader.address().ok_or(wrong)?;
+                let (_, message) =
+                    wire::decode(core::mem::take(&mut reader.0)).map_err(Refused::Message)?;
+                Body::Control(to, message)
+            }
+            DATA => Body::Data(reader.data().ok_or(wrong)?),
+            REPORT => Body::Report(reader.report().ok_or(wrong)?),
+            unknown => return Err(Refused::Kind(unknown)),
+        };
+        if !reader.0.is_empty() {
+            return Err(wrong);
+        }
+        Ok(Datagram { header, body })
+    }
+}
+
+/// What is left to read; every read gives none if there is too little.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (taken, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*taken)
+    }
+
+    fn u8(&mut self) -> Option<u8> {
+        self.take().map(|[byte]: [u8; 1]| byte)
+    }
+
+    fn bool(&mut self) -> Option<bool> {
+        match self.u8()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        self.take().map(u16::from_le_bytes)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+
+    fn time(&mut self) -> Option<Time> {
+        let time = Time::from_ns(self.u64()?);
+        (time < wire::TIME_LIMIT).then_some(time)
+    }
+
+    fn rest(&mut self) -> &'a [u8] {
+        core::mem::take(&mut self.0)
+    }
+
+    fn header(&mut self) -> Option<Header> {
+        let (epoch, sender) = (self.u32()?, self.u32()?);
+        let (incarnation, sequence) = (self.u64()?, self.u64()?);
+        let (sent_at, echo) = (self.time()?, self.time()?);
+        let held = Span::from_ns(u64::from(self.u32()?));
+        let echo = (echo > Time::ZERO).then_some((echo, held));
+        Some(Header { epoch, sender, incarnation, sequence, sent_at, echo })
+    }
+
+    fn clock(&mut self) -> Option<Body<'a>> {
+        let wants_answer = self.bool()?;
+        if self.0.len() > 4 * MOST_GROUPS {
+            return None;
+        }
+        let mut heard = Vec::with_capacity(self.0.len() / 4);
+        while !self.0.is_empty() {
+            heard.push(GroupId(self.u32()?));
+        }
+        Some(Body::Clock { wants_answer, heard })
+    }
+
+    fn address(&mut self) -> Option<Address> {
+        let (tag, group, members) = (self.u8()?, GroupId(self.u32()?), self.u64()?);
+        match tag {
+            GROUP => Some(Address::Group(group, Members::from_bits(members))),
+            INITIATOR if group == GroupId(0) && members == 0 => Some(Address::Initiator),
+            _ => None,
+        }
+    }
+
+    fn data(&mut self) -> Option<Data<'a>> {
+        let is_get = match self.u8()? {
+            PUT => false,
+            GET => true,
+            _ => return None,
+        };
+        let (is_last, pass, transfer) = (self.bool()?, self.u8()?, self.u32()?);
+        let (piece, piece_len) = (self.u16()?, self.u16()?);
+        let (length, slack) = (self.u32()?, self.u32()?);
+        let request = RequestId { initiator: InitiatorId(self.u32()?), serial: self.u32()? };
+        let (group, members) = (GroupId(self.u32()?), Members::from_bits(self.u64()?));
+        let (name, slack) = (ChunkId(self.take()?), Span::from_us(u64::from(slack)));
+        let bytes = self.rest();
+        if piece_len == 0 || length == 0 {
+            return None;
+        }
+        let data = Data {
+            is_get,
+            is_last,
+            pass,
+            transfer,
+            piece,
+            piece_len,
+            length,
+            slack,
+            request,
+            group,
+            members,
+            name,
+            bytes,
+        };
+        let before = u64::from(piece) * u64::from(piece_len);
+        let left = u64::from(length).checked_sub(before)?;
+        let fits = bytes.len() as u64 == left.min(u64::from(piece_len)) && !bytes.is_empty();
+        (fits && data.count() <= MOST_PIECES).then_some(data)
+    }
+
+    fn report(&mut self) -> Option<Report> {
+        let (transfer, pass, count) = (self.u32()?, self.u8()?, u32::from(self.u16()?));
+        if count == 0 || count > MOST_PIECES {
+            return None;
+        }
+        let missing = Pieces::read(count, self.rest())?;
+        Some(Report { transfer, pass, missing })
+    }
+}

@@ -1,0 +1,103 @@
+use super::*;
+use crate::key::Key;
+use alloc::vec;
+use slotcast_protocol::{AckOutcome, InitiatorId, ReplicaAck};
+
+fn header() -> Header {
+    Header {
+        epoch: 5,
+        sender: 7,
+        incarnation: 1_790_000_000_000_000_000,
+        sequence: 9,
+        sent_at: Time::from_ns(12),
+        echo: Some((Time::from_ns(3), Span::from_ns(4))),
+    }
+}
+
+fn data(bytes: &[u8]) -> Data<'_> {
+    Data {
+        is_get: true,
+        is_last: true,
+        pass: 2,
+        transfer: 77,
+        piece: 1,
+        piece_len: 8,
+        length: 11,
+        slack: Span::from_us(250),
+        request: RequestId { initiator: InitiatorId(7), serial: 1 },
+        group: GroupId(2),
+        members: Members::first(3),
+        name: ChunkId([9; 32]),
+        bytes,
+    }
+}
+
+fn bodies() -> Vec<Body<'static>> {
+    let request = RequestId { initiator: InitiatorId(7), serial: 1 };
+    let ack = ReplicaAck { request, position: 4, outcome: AckOutcome::Stored };
+    let mut missing = Pieces::none(20);
+    missing.insert(3);
+    vec![
+        Body::Clock { wants_answer: true, heard: vec![GroupId(0), GroupId(8)] },
+        Body::Probe(GroupId(3)),
+        Body::Control(Address::Group(GroupId(3), Members::first(2)), Message::ReplicaAck(ack)),
+        Body::Control(Address::Initiator, Message::ReplicaAck(ack)),
+        Body::Data(data(&[1, 2, 3])),
+        Body::Report(Report { transfer: 77, pass: 2, missing }),
+    ]
+}
+
+#[test]
+fn datagrams_are_read_as_they_are_written() {
+    let key = Key::new(&[1; 32]);
+    for body in bodies() {
+        let datagram = Datagram { header: header(), body };
+        let mut bytes = Vec::new();
+        assert_eq!(datagram.encode(&key, &mut bytes), bytes.len());
+        assert_eq!(Datagram::decode(&key, &bytes), Ok(datagram));
+        assert_eq!(Datagram::decode(&Key::new(&[2; 32]), &bytes), Err(Refused::Seal));
+        for len in 0..bytes.len() {
+            assert!(Datagram::decode(&key, &bytes[..len]).is_err(), "cut to {len}");
+        }
+    }
+}
+
+#[test]
+fn pieces_that_do_not_fit_their_chunk_are_refused() {
+    let key = Key::new(&[1; 32]);
+    let refused = |data: Data<'_>| {
+        let mut bytes = Vec::new();
+        Datagram { header: header(), body: Body::Data(data) }.encode(&key, &mut bytes);
+        assert_eq!(Datagram::decode(&key, &bytes), Err(Refused::Body(DATA)), "{data:?}");
+    };
+    refused(data(&[1, 2, 3, 4]));
+    refused(data(&[1, 2]));
+    refused(data(&[]));
+    refused(Data { piece: 2, ..data(&[1, 2, 3]) });
+    refused(Data { piece_len: 0, ..data(&[1, 2, 3]) });
+    refused(Data { length: 0, ..data(&[1, 2, 3]) });
+    refused(Data { piece: 0, length: u32::MAX, piece_len: 1, ..data(&[1]) });
+}
+
+#[test]
+fn strangers_are_told_from_forgers() {
+    let key = Key::new(&[1; 32]);
+    let mut bytes = Vec::new();
+    Datagram { header: header(), body: Body::Probe(GroupId(0)) }.encode(&key, &mut bytes);
+    bytes[18] = 2;
+    assert_eq!(Datagram::decode(&key, &bytes), Err(Refused::Version(2)));
+    bytes[16] = 0;
+    assert_eq!(Datagram::decode(&key, &bytes), Err(Refused::Foreign));
+    assert_eq!(Datagram::decode(&key, &[0; 63]), Err(Refused::TooShort(63)));
+}
+
+/// A change of a byte of the layout must not happen by accident: it takes a new version.
+#[test]
+fn the_layout_stays_what_it_is() {
+    let mut bytes = Vec::new();
+    for body in bodies() {
+        Datagram { header: header(), body }.encode(&Key::new(&[1; 32]), &mut bytes);
+    }
+    let hash = blake3::hash(&bytes).to_hex();
+    assert_eq!(&hash[..16], "6244c2f62ec4f59b");
+}

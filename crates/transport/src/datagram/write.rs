@@ -1,0 +1,101 @@
+use alloc::vec::Vec;
+
+use slotcast_protocol::wire;
+use slotcast_protocol::{GroupId, Members};
+use slotcast_units::Time;
+
+use super::{
+    Address, Body, CLOCK, CONTROL, DATA, Data, Datagram, GET, GROUP, HEADER_LEN, Header, INITIATOR,
+    MAGIC, MOST_GROUPS, PROBE, PUT, REPORT, Report, VERSION,
+};
+use crate::key::{Key, SEAL_LEN};
+
+impl Datagram<'_> {
+    /// Appends the sealed datagram to `out`; gives its length.
+    pub fn encode(&self, key: &Key, out: &mut Vec<u8>) -> usize {
+        let start = out.len();
+        let Header { epoch, sender, incarnation, sequence, sent_at, echo } = self.header;
+        out.extend_from_slice(&[0; SEAL_LEN]);
+        out.extend_from_slice(&MAGIC);
+        out.extend_from_slice(&[VERSION, self.body.kind()]);
+        out.extend_from_slice(&epoch.to_le_bytes());
+        out.extend_from_slice(&sender.to_le_bytes());
+        out.extend_from_slice(&incarnation.to_le_bytes());
+        out.extend_from_slice(&sequence.to_le_bytes());
+        out.extend_from_slice(&sent_at.as_ns().to_le_bytes());
+        // What was held too long to be told is no use as an echo.
+        let held = echo.and_then(|(echo, held)| Some((echo, u32::try_from(held.as_ns()).ok()?)));
+        let (echo, held) = held.unwrap_or((Time::ZERO, 0));
+        out.extend_from_slice(&echo.as_ns().to_le_bytes());
+        out.extend_from_slice(&held.to_le_bytes());
+        debug_assert_eq!(out.len() - start, HEADER_LEN, "the header has its length");
+        self.body.encode(&self.header, out);
+        key.seal(&mut out[start..]);
+        out.len() - start
+    }
+}
+
+impl Body<'_> {
+    fn kind(&self) -> u8 {
+        match self {
+            Body::Clock { .. } => CLOCK,
+            Body::Probe(_) => PROBE,
+            Body::Control(..) => CONTROL,
+            Body::Data(_) => DATA,
+            Body::Report(_) => REPORT,
+        }
+    }
+
+    fn encode(&self, header: &Header, out: &mut Vec<u8>) {
+        match self {
+            Body::Clock { wants_answer, heard } => {
+                out.push(u8::from(*wants_answer));
+                for GroupId(group) in heard.iter().take(MOST_GROUPS) {
+                    out.extend_from_slice(&group.to_le_bytes());
+                }
+            }
+            Body::Probe(GroupId(group)) => out.extend_from_slice(&group.to_le_bytes()),
+            Body::Control(to, message) => {
+                let (tag, GroupId(group), members) = match *to {
+                    Address::Group(group, members) => (GROUP, group, members),
+                    Address::Initiator => (INITIATOR, GroupId(0), Members::NONE),
+                };
+                out.push(tag);
+                out.extend_from_slice(&group.to_le_bytes());
+                out.extend_from_slice(&members.bits().to_le_bytes());
+                let Header { epoch, sender, sent_at, .. } = *header;
+                let mut encoded = Vec::with_capacity(wire::MAX_ENCODED_LEN);
+                wire::encode(&wire::Header { epoch, sender, sent_at }, message, &mut encoded);
+                out.extend_from_slice(&encoded);
+            }
+            Body::Data(data) => data.encode(out),
+            Body::Report(Report { transfer, pass, missing }) => {
+                out.extend_from_slice(&transfer.to_le_bytes());
+                out.push(*pass);
+                let count = u16::try_from(missing.count()).unwrap_or(u16::MAX);
+                out.extend_from_slice(&count.to_le_bytes());
+                out.extend(missing.bytes());
+            }
+        }
+    }
+}
+
+impl Data<'_> {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let slack = u32::try_from(self.slack.as_ns() / 1000).unwrap_or(u32::MAX);
+        out.push(if self.is_get { GET } else { PUT });
+        out.push(u8::from(self.is_last));
+        out.push(self.pass);
+        out.extend_from_slice(&self.transfer.to_le_bytes());
+        out.extend_from_slice(&self.piece.to_le_bytes());
+        out.extend_from_slice(&self.piece_len.to_le_bytes());
+        out.extend_from_slice(&self.length.to_le_bytes());
+        out.extend_from_slice(&slack.to_le_bytes());
+        out.extend_from_slice(&self.request.initiator.0.to_le_bytes());
+        out.extend_from_slice(&self.request.serial.to_le_bytes());
+        out.extend_from_slice(&self.group.0.to_le_bytes());
+        out.extend_from_slice(&self.members.bits().to_le_bytes());
+        out.extend_from_slice(&self.name.0);
+        out.extend_from_slice(self.bytes);
+    }
+}
