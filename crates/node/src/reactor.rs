@@ -418,7 +418,7 @@ impl Reactor {
                 InitiatorEffect::PutDone { request, .. } => self.end(now, request, None),
                 InitiatorEffect::GetDone { request, .. } => self.end(now, request, None),
                 InitiatorEffect::Failed { request, reason, .. } => {
-                    self.end(now, request, Some(reason))
+                    self.end(now, request, Some(reason));
                 }
                 InitiatorEffect::WakeAt(time) => self.at(time, Due::Wake),
             }
