@@ -123,7 +123,9 @@ impl Index {
             if (old.sequence, old.place) > (record.sequence, place) {
                 return;
             }
-            self.usage(old.place.segment).live -= REMOVAL_EXTENT;
+            if let Some(usage) = self.segments.get_mut(&old.place.segment) {
+                usage.live -= REMOVAL_EXTENT;
+            }
         }
         let Record { sequence, .. } = record;
         self.removals.insert(chunk, Removal { place, sequence });
@@ -171,8 +173,10 @@ impl Index {
     }
 
     fn drop_removal(&mut self, chunk: &ChunkId) {
-        if let Some(removal) = self.removals.remove(chunk) {
-            self.usage(removal.place.segment).live -= REMOVAL_EXTENT;
+        let Some(removal) = self.removals.remove(chunk) else { return };
+        // Where bits have rotted, its own segment may have been deleted before.
+        if let Some(usage) = self.segments.get_mut(&removal.place.segment) {
+            usage.live -= REMOVAL_EXTENT;
         }
     }
 
