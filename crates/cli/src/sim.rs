@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use clap::Args;
 use slotcast_lab::{
-    Closing, Completions, Estimate, Experiment, InputError, Metrics, Onlooker, Point, PointReport,
-    Runner, SeriesSpec, SimReport, Study, TraceSpan, UNITS_PER_RUN, collect_series, mismatches,
+    Closing, Completions, Experiment, InputError, Metrics, Onlooker, Point, PointReport, Runner,
+    SeriesSpec, SimReport, Study, TraceSpan, UNITS_PER_RUN, collect_series, mismatches,
     write_events, write_perfetto,
 };
 use slotcast_report::Folder;
@@ -291,15 +291,7 @@ fn metrics_table(metrics: &Metrics, point: &PointReport) -> String {
     ];
     for (name, latency) in operations {
         let Some(latency) = latency else { continue };
-        let parts: [(&str, Estimate); 6] = [
-            ("mean", latency.mean),
-            ("p50", latency.p50),
-            ("p90", latency.p90),
-            ("p99", latency.p99),
-            ("p99.9", latency.p999),
-            ("max", latency.max),
-        ];
-        for (part, value) in parts {
+        for (part, value) in latency.parts() {
             row(&format!("{name}, {part}"), estimate(value), "us");
         }
     }

@@ -4,9 +4,7 @@
 mod comparison;
 mod convergence;
 
-use slotcast_sim::RunReport;
-
-use crate::evaluation::{Evaluation, Measured, Model, Part};
+use crate::evaluation::{Evaluation, Model, Part};
 
 /// The evaluation, for the catalogue.
 pub(crate) const EVALUATION: Evaluation = Evaluation {
@@ -39,7 +37,3 @@ pub(crate) const EVALUATION: Evaluation = Evaluation {
         claims
     },
 };
-
-fn per_seed(point: &Measured, of: impl Fn(&RunReport) -> f64) -> Vec<f64> {
-    point.runs.iter().map(|run| of(&run.report)).collect()
-}

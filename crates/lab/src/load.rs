@@ -8,7 +8,7 @@ use slotcast_sim::{PooledLatencies, SortedLatencies};
 use slotcast_units::Span;
 
 use crate::estimate::Estimate;
-use crate::metrics::{LatencyMetrics, Metric, metric_definitions};
+use crate::metrics::{LatencyMetrics, Metric, latency_metrics, metric_definitions};
 use crate::report::SCHEMA;
 
 /// Stretches of equal length that a load is cut into: what they differ by says how far its figures can
@@ -91,19 +91,10 @@ impl LoadReport {
             sets.iter().map(|set| set.len() as f64 / length.as_secs_f64()).collect();
         let latency_us =
             LatencyMetrics::of(&PooledLatencies::of(&sets), &summaries.iter().collect::<Vec<_>>());
-        let runs = (1..).zip(sets.iter().zip(&rates).zip(&summaries));
-        let runs = runs.map(|(seed, ((set, rate), latency))| {
-            let figure = |value| (!set.is_empty()).then_some(value);
-            let metrics = [
-                ("chunks_per_s", Some(*rate)),
-                ("latency_us.mean", figure(latency.mean)),
-                ("latency_us.p50", figure(latency.p50)),
-                ("latency_us.p90", figure(latency.p90)),
-                ("latency_us.p99", figure(latency.p99)),
-                ("latency_us.p999", figure(latency.p999)),
-                ("latency_us.max", figure(latency.max)),
-            ];
-            let metrics = metrics.into_iter().map(|(name, value)| (name.to_owned(), value));
+        let runs = (1..).zip(rates.iter().zip(&summaries));
+        let runs = runs.map(|(seed, (rate, latency))| {
+            let rate = ("chunks_per_s".to_owned(), Some(*rate));
+            let metrics = std::iter::once(rate).chain(latency_metrics("latency_us", latency));
             Section { seed, metrics: metrics.collect() }
         });
         let known = |metric: &Metric| {

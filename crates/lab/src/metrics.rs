@@ -94,6 +94,20 @@ impl LatencyMetrics {
     }
 }
 
+impl LatencyMetrics {
+    /// Every figure with its name for people.
+    pub fn parts(&self) -> [(&'static str, Estimate); 6] {
+        [
+            ("mean", self.mean),
+            ("p50", self.p50),
+            ("p90", self.p90),
+            ("p99", self.p99),
+            ("p99.9", self.p999),
+            ("max", self.max),
+        ]
+    }
+}
+
 /// Which latencies of a run are meant.
 type Sets = fn(&RunReport) -> Vec<&SortedLatencies>;
 type Summary = fn(&RunReport) -> &Latency;
@@ -190,13 +204,19 @@ pub fn run_metrics(run: &RunReport) -> BTreeMap<String, Option<f64>> {
         PLAIN.iter().map(|(name, .., of)| ((*name).to_string(), Some(of(run)))).collect();
     let told = if run.put_latency.count > 0 && run.get_latency.count > 0 { 3 } else { 1 };
     for (population, _, summary) in &POPULATIONS[..told] {
-        let latency = summary(run);
-        for (part, _, of) in PARTS {
-            let value = (latency.count > 0).then(|| of(latency));
-            metrics.insert(format!("{population}.{part}"), value);
-        }
+        metrics.extend(latency_metrics(population, summary(run)));
     }
     metrics
+}
+
+/// The figures of one latency of a run by name; none where it had nothing to measure.
+pub(crate) fn latency_metrics<'a>(
+    population: &'a str,
+    latency: &'a Latency,
+) -> impl Iterator<Item = (String, Option<f64>)> + 'a {
+    PARTS.iter().map(move |(part, _, of)| {
+        (format!("{population}.{part}"), (latency.count > 0).then(|| of(latency)))
+    })
 }
 
 /// The counts of a run by name.

@@ -86,17 +86,29 @@ impl Runner {
         completions: Completions,
         progress: Progress<'_>,
     ) -> Result<Vec<Vec<Execution>>, Box<InputError>> {
-        let jobs: Vec<Job<'_>> = points
-            .iter()
-            .flat_map(|point| seeds.iter().map(|seed| Job { scenario: &point.scenario, seed }))
-            .collect();
-        let mut done = self.run_all(&jobs, completions, progress).into_iter();
-        let mut per_point = Vec::with_capacity(points.len());
-        for point in points {
-            let runs = done.by_ref().take(seeds.count as usize).collect::<Result<Vec<_>, _>>();
-            per_point.push(runs.map_err(|error| impossible(&error, point))?);
-        }
-        Ok(per_point)
+        let work = |point: &Point, seed| execute(&point.scenario, seed, completions, progress);
+        self.each_with_seeds(points, seeds, &work, &|error, point| impossible(&error, point))
+    }
+
+    /// What `work` makes of each of `points` with each of `seeds`, side by side: one list per point, in
+    /// their order. `failed` says what is wrong with a point.
+    pub(crate) fn each_with_seeds<P: Sync, T: Send, E: Send>(
+        &self,
+        points: &[P],
+        seeds: Seeds,
+        work: &(dyn Fn(&P, u64) -> Result<T, E> + Sync),
+        failed: &dyn Fn(E, &P) -> Box<InputError>,
+    ) -> Result<Vec<Vec<T>>, Box<InputError>> {
+        let seeds: Vec<u64> = seeds.iter().collect();
+        let done = self.map(points.len() * seeds.len(), &|job| {
+            work(&points[job / seeds.len()], seeds[job % seeds.len()])
+        });
+        let mut done = done.into_iter();
+        let runs_of = |point| {
+            let runs = done.by_ref().take(seeds.len()).collect::<Result<Vec<T>, E>>();
+            runs.map_err(|error| failed(error, point))
+        };
+        points.iter().map(runs_of).collect()
     }
 
     /// Does all `jobs`; the results are in their order.

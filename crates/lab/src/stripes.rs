@@ -104,23 +104,23 @@ impl Runs for StripeRuns {
 
     fn run(&self, runner: &Runner, progress: Progress<'_>) -> Result<Done, Box<InputError>> {
         let StripeExperiment { name, points, seeds } = &self.experiment;
-        let seeds: Vec<u64> = seeds.iter().collect();
-        let reports = runner.map(points.len() * seeds.len(), &|job| {
-            let (point, seed) = (&points[job / seeds.len()], seeds[job % seeds.len()]);
+        let work = |point: &StripePoint, seed| {
             let report = run(&point.scenario, seed);
             progress(UNITS_PER_RUN);
             report
-        });
-        let reports = reports.into_iter().collect::<Result<Vec<Report>, _>>();
-        let mut reports = reports
-            .map_err(|error| InputError::plain(format!("{name}: this cannot be run: {error}")))?;
-        let runs = reports.len();
-        let events = reports.iter().map(|report| report.events).sum();
-        let trace_hash = reports.iter().map(|report| report.trace_hash).reduce(mix).unwrap_or(0);
-        let measured = points
-            .iter()
-            .map(|point| Measured { point, reports: reports.drain(..seeds.len()).collect() });
-        let findings = (self.evaluate)(name, &measured.collect::<Vec<_>>());
-        Ok(Done { findings, runs, events, trace_hash })
+        };
+        let reports = runner.each_with_seeds(points, *seeds, &work, &|error, _| {
+            InputError::plain(format!("{name}: this cannot be run: {error}"))
+        })?;
+        let measured = points.iter().zip(reports);
+        let measured: Vec<_> =
+            measured.map(|(point, reports)| Measured { point, reports }).collect();
+        let reports = || measured.iter().flat_map(|measured| &measured.reports);
+        Ok(Done {
+            findings: (self.evaluate)(name, &measured),
+            runs: reports().count(),
+            events: reports().map(|report| report.events).sum(),
+            trace_hash: reports().map(|report| report.trace_hash).reduce(mix).unwrap_or(0),
+        })
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use toml::Spanned;
-use toml::de::{DeString, DeTable, DeValue};
+use toml::de::{DeArray, DeString, DeTable, DeValue};
 
 use crate::input_error::{InputError, Origin, Source};
 use crate::nearest::did_you_mean;
@@ -65,6 +65,37 @@ pub(crate) fn text(key: &str, value: &DeValue<'_>, origin: &Origin) -> Result<St
         other => {
             let message = format!("{key}: expected a text, found {}", found(other));
             Err(origin.error(message, "expected a text in quotes"))
+        }
+    }
+}
+
+/// The keys of the section `name`.
+pub(crate) fn section<'a, 'i>(
+    name: &str,
+    value: &'a DeValue<'i>,
+    origin: &Origin,
+) -> Result<&'a DeTable<'i>> {
+    match value {
+        DeValue::Table(table) => Ok(table),
+        other => Err(origin.error(
+            format!("`{name}` is a section, not {}", found(other)),
+            format!("expected `[{name}]` on a line of its own, then its keys"),
+        )),
+    }
+}
+
+/// The values that a sweep gives to `key`, one or more.
+pub(crate) fn swept<'a, 'i>(
+    key: &str,
+    value: &'a DeValue<'i>,
+    origin: &Origin,
+) -> Result<&'a DeArray<'i>> {
+    match value {
+        DeValue::Array(list) if !list.is_empty() => Ok(list),
+        other => {
+            let message = format!("sweep of `{key}`: found {}", found(other));
+            let label = "expected a list of one value or more, such as `[1, 2]`";
+            Err(origin.error(message, label))
         }
     }
 }

@@ -5,10 +5,10 @@
 //! ```
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures wall time")]
 
+mod plain;
+
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -18,20 +18,6 @@ use tokio::sync::oneshot::Receiver;
 
 const TOTAL: usize = 256 << 20;
 const AT_A_TIME: usize = 16;
-
-fn plain(folder: &Path) -> f64 {
-    let path = folder.join("plain");
-    let mut file = File::create(&path).expect("a file");
-    let block = vec![0x5a; 1 << 20];
-    let start = Instant::now();
-    for _ in 0..TOTAL >> 20 {
-        file.write_all(&block).expect("room");
-        file.sync_data().expect("a flush");
-    }
-    let rate = TOTAL as f64 / start.elapsed().as_secs_f64();
-    std::fs::remove_file(path).expect("it was there");
-    rate
-}
 
 /// Processor time of this process so far.
 fn processor() -> Duration {
@@ -59,7 +45,7 @@ fn main() {
         argument.map_or_else(|| tempfile::tempdir().expect("a folder").keep(), PathBuf::from);
     std::fs::create_dir_all(&base).expect("a folder");
     for size in [1 << 20, 128 << 10, 16 << 10] {
-        let limit = plain(&base) / 3.0;
+        let limit = plain::rate(&base, TOTAL) / 3.0;
         let folders = (0..9).map(|n| base.join(format!("{size}/target-{n}"))).collect();
         let config = NodeConfig { folders, group_size: 9, replicas: 3, segment_size: 64 << 20 };
         let node = Node::start(&config).expect("it starts");

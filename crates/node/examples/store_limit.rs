@@ -6,8 +6,8 @@
 //! ```
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures wall time")]
 
-use std::fs::File;
-use std::io::Write;
+mod plain;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,20 +19,6 @@ use slotcast_store::{Content, Effect, Input, OpId, Store, Ticket};
 
 const TOTAL: usize = 512 << 20;
 const AT_A_TIME: u64 = 16;
-
-fn plain(folder: &Path) -> f64 {
-    let path = folder.join("plain");
-    let mut file = File::create(&path).expect("a file");
-    let block = vec![0x5a; 1 << 20];
-    let start = Instant::now();
-    for _ in 0..TOTAL >> 20 {
-        file.write_all(&block).expect("room");
-        file.sync_data().expect("a flush");
-    }
-    let rate = TOTAL as f64 / start.elapsed().as_secs_f64();
-    std::fs::remove_file(path).expect("it was there");
-    rate
-}
 
 struct Rig {
     store: Store,
@@ -102,10 +88,10 @@ fn main() {
         argument.map_or_else(|| tempfile::tempdir().expect("a folder").keep(), PathBuf::from);
     std::fs::create_dir_all(&base).expect("a folder");
     for size in [1 << 20, 128 << 10, 16 << 10] {
-        let limit = plain(&base);
+        let limit = plain::rate(&base, TOTAL);
         let path = base.join(format!("target-{size}"));
         let (rate, batches) = chunks(&path, size);
-        let again = plain(&base);
+        let again = plain::rate(&base, TOTAL);
         let limit = (limit + again) / 2.0;
         println!(
             "{:>5} KiB: {:>5.0} MB/s, {:>3.0} % of {:.0} MB/s; {:.1} chunks a flush",

@@ -272,16 +272,7 @@ fn text(report: &LoadReport, size: usize) -> String {
     let bytes = |chunks: f64| chunks * size as f64 / 1e6;
     let throughput = Estimate { value: bytes(rate.value), ci95: rate.ci95.map(bytes) };
     row("throughput", throughput, "MB/s");
-    let latency = report.metrics.latency_us;
-    let parts = [
-        ("mean", latency.mean),
-        ("p50", latency.p50),
-        ("p90", latency.p90),
-        ("p99", latency.p99),
-        ("p99.9", latency.p999),
-        ("max", latency.max),
-    ];
-    for (part, value) in parts {
+    for (part, value) in report.metrics.latency_us.parts() {
         row(&format!("latency, {part}"), value, "us");
     }
     align_right(&mut table, 1);

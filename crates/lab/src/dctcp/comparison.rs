@@ -3,8 +3,8 @@
 
 use slotcast_sim::{ProtocolKind, RunReport, Scenario};
 
-use super::per_seed;
 use crate::evaluation::{Claim, Figures, Findings, Measured, Mode, Row};
+use crate::paired::per_seed;
 
 type Metric = fn(&RunReport) -> f64;
 

@@ -6,10 +6,10 @@
 use slotcast_sim::{PortSample, RunReport, Scenario};
 use slotcast_units::{Share, Size, Time};
 
-use super::per_seed;
 use crate::evaluation::{
     Claim, Figure, FigureKind, Figures, Findings, Measured, Mode, Row, Series,
 };
+use crate::paired::per_seed;
 
 /// What "Choosy Initiator" quotes from the analysis, in units of d.
 const PUBLISHED: std::ops::RangeInclusive<f64> = 229.0..=770.0;

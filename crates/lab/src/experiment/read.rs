@@ -11,7 +11,7 @@ use super::draft::{Axis, Block, Draft, Given, unknown_key};
 use crate::input_error::{InputError, Origin, Source};
 use crate::nearest::{did_you_mean, nearest};
 use crate::setting::{self, Setting};
-use crate::toml_value::{self, Item, Key, Result, found, in_order};
+use crate::toml_value::{self, Item, Key, Result, in_order};
 
 const TEXTS: [&str; 3] = ["name", "title", "description"];
 
@@ -105,13 +105,7 @@ impl Reader<'_> {
     }
 
     fn table<'a, 'i>(&self, section: &str, value: &'a Item<'i>) -> Result<&'a DeTable<'i>> {
-        match value.get_ref() {
-            DeValue::Table(table) => Ok(table),
-            other => Err(self.at(value.span()).error(
-                format!("`{section}` is a section, not {}", found(other)),
-                format!("expected `[{section}]` on a line of its own, then its keys"),
-            )),
-        }
+        toml_value::section(section, value.get_ref(), &self.at(value.span()))
     }
 
     fn setting(&self, section: &str, key: &Key<'_>) -> Result<&'static Setting> {
@@ -175,14 +169,7 @@ impl Reader<'_> {
     }
 
     fn axis(&self, setting: &'static Setting, key: &Key<'_>, value: &Item<'_>) -> Result<Axis> {
-        let list = match value.get_ref() {
-            DeValue::Array(list) if !list.is_empty() => list,
-            other => {
-                let message = format!("sweep of `{}`: found {}", setting.key, found(other));
-                let label = "expected a list of one value or more, such as `[1, 2]`";
-                return Err(self.at(value.span()).error(message, label));
-            }
-        };
+        let list = toml_value::swept(setting.key, value.get_ref(), &self.at(value.span()))?;
         let mut values = Vec::with_capacity(list.len());
         for item in list.iter() {
             let origin = self.at(item.span());

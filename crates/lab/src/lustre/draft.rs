@@ -11,7 +11,7 @@ use super::table::{self, LustreSetting, SECTIONS};
 use crate::input_error::{InputError, Origin, Source};
 use crate::nearest::{did_you_mean, nearest};
 use crate::setting::Value;
-use crate::toml_value::{self, Item, Key, Result, found, in_order};
+use crate::toml_value::{self, Item, Key, Result, in_order};
 
 /// A key that was given one value.
 #[derive(Debug)]
@@ -92,13 +92,7 @@ impl Draft {
     }
 
     fn table<'a, 'i>(&self, section: &str, value: &'a Item<'i>) -> Result<&'a DeTable<'i>> {
-        match value.get_ref() {
-            DeValue::Table(table) => Ok(table),
-            other => Err(self.at(value.span()).error(
-                format!("`{section}` is a section, not {}", found(other)),
-                format!("expected `[{section}]` on a line of its own, then its keys"),
-            )),
-        }
+        toml_value::section(section, value.get_ref(), &self.at(value.span()))
     }
 
     fn setting(&self, section: &str, key: &Key<'_>) -> Result<&'static LustreSetting> {
@@ -192,14 +186,7 @@ impl Draft {
             let label = "every point runs with the same `[seeds]`";
             return Err(self.at(key.span()).error("seeds cannot be swept", label));
         }
-        let list = match value.get_ref() {
-            DeValue::Array(list) if !list.is_empty() => list,
-            other => {
-                let message = format!("sweep of `{}`: found {}", setting.key, found(other));
-                let label = "expected a list of one value or more, such as `[1, 2]`";
-                return Err(self.at(value.span()).error(message, label));
-            }
-        };
+        let list = toml_value::swept(setting.key, value.get_ref(), &self.at(value.span()))?;
         let mut values = Vec::with_capacity(list.len());
         for item in list.iter() {
             let origin = self.at(item.span());

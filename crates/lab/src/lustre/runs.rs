@@ -71,21 +71,14 @@ pub(super) fn run_all(
     progress: Progress<'_>,
 ) -> Result<Vec<Measured>, Box<InputError>> {
     let LustreExperiment { points, seeds, .. } = experiment;
-    let seeds: Vec<u64> = seeds.iter().collect();
-    let done = runner.map(points.len() * seeds.len(), &|index| {
-        let (point, seed) = (&points[index / seeds.len()], seeds[index % seeds.len()]);
+    let work = |point: &LustrePoint, seed| {
         let report = run_lustre(&point.scenario, seed);
         progress(UNITS_PER_RUN);
         report
-    });
-    let mut done = done.into_iter();
-    let mut measured = Vec::with_capacity(points.len());
-    for point in points {
-        let reports = done.by_ref().take(seeds.len()).collect::<Result<Vec<_>, _>>();
-        let reports = reports.map_err(|error| {
-            InputError::plain(format!("this cannot be run: {error} {}", point.label()))
-        })?;
-        measured.push(Measured { point: point.clone(), reports });
-    }
-    Ok(measured)
+    };
+    let reports = runner.each_with_seeds(points, *seeds, &work, &|error, point| {
+        InputError::plain(format!("this cannot be run: {error} {}", point.label()))
+    })?;
+    let measured = points.iter().zip(reports);
+    Ok(measured.map(|(point, reports)| Measured { point: point.clone(), reports }).collect())
 }

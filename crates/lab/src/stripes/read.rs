@@ -12,7 +12,7 @@ use crate::experiment::MOST_POINTS;
 use crate::input_error::{InputError, Origin, Source};
 use crate::nearest::{did_you_mean, nearest};
 use crate::setting::Value;
-use crate::toml_value::{self, Item, Key, Result, found, in_order};
+use crate::toml_value::{self, Item, Key, Result, in_order};
 
 /// An experiment, every point of which can run.
 #[derive(Debug)]
@@ -104,13 +104,7 @@ impl Reader<'_> {
     }
 
     fn table<'a, 'i>(&self, section: &str, value: &'a Item<'i>) -> Result<&'a DeTable<'i>> {
-        match value.get_ref() {
-            DeValue::Table(table) => Ok(table),
-            other => Err(self.at(value.span()).error(
-                format!("`{section}` is a section, not {}", found(other)),
-                format!("expected `[{section}]` on a line of its own, then its keys"),
-            )),
-        }
+        toml_value::section(section, value.get_ref(), &self.at(value.span()))
     }
 
     fn key(&self, section: &str, key: &Key<'_>) -> Result<&'static StripeKey> {
@@ -168,14 +162,7 @@ impl Reader<'_> {
             }
             for (key, value) in in_order(self.table(section, value)?) {
                 let known = self.key(section, key)?;
-                let list = match value.get_ref() {
-                    DeValue::Array(list) if !list.is_empty() => list,
-                    other => {
-                        let message = format!("sweep of `{}`: found {}", known.key, found(other));
-                        let label = "expected a list of one value or more, such as `[1, 2]`";
-                        return Err(self.at(value.span()).error(message, label));
-                    }
-                };
+                let list = toml_value::swept(known.key, value.get_ref(), &self.at(value.span()))?;
                 let first = *first.get_or_insert_with(|| {
                     rows = vec![Vec::new(); list.len()];
                     known.key
