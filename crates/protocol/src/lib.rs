@@ -45,8 +45,10 @@ mod ids;
 mod initiator;
 mod message;
 mod proxy;
+mod rate;
 mod repair;
 pub mod selection;
+pub mod tape;
 mod target;
 mod timing;
 mod window;
@@ -64,6 +66,7 @@ pub use message::{
     MAX_TAKEN, Message, Occasion, Offer, OfferAnswer, ProxyAnswer, ProxyNotice, ProxyQuery,
     ProxyReply, ProxyReport, ProxyRequest, PutAccept, PutRequest, ReplicaAck, Taken, Undelivered,
 };
+pub use rate::{DiskMeter, LinkMeter};
 pub use proxy::{Proxy, ProxyChoice, ProxyConfig, ProxyEffect, ProxyInput};
 pub use repair::{
     Inventory, Repair, RepairEffect, RepairInput, RepairOutcome, RepairProgress, RepairRules,
