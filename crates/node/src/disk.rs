@@ -9,8 +9,10 @@ use std::thread::{self, JoinHandle};
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use slotcast_store::{Content, DiskError, Op, OpId, Output, SegmentId};
+use slotcast_units::Rate;
 
 use crate::folder::{Folder, read_at};
+use crate::limits::DiskLimit;
 
 /// What an operation came to.
 pub type DiskResult = Result<Output, DiskError>;
@@ -24,6 +26,7 @@ type Task = (OpId, Op);
 struct Files {
     folder: Folder,
     open: Mutex<BTreeMap<SegmentId, Arc<File>>>,
+    limit: Option<DiskLimit>,
 }
 
 impl Files {
@@ -126,7 +129,21 @@ impl Disk {
     /// # Errors
     /// If the system gives no thread.
     pub fn start(folder: Folder, readers: usize, report: &Report) -> io::Result<Disk> {
-        let files = Arc::new(Files { folder, open: Mutex::new(BTreeMap::new()) });
+        Disk::start_limited(folder, readers, report, None)
+    }
+
+    /// The same for a disk that is to be no faster than `rate`.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn start_limited(
+        folder: Folder,
+        readers: usize,
+        report: &Report,
+        rate: Option<Rate>,
+    ) -> io::Result<Disk> {
+        let limit = rate.map(DiskLimit::new);
+        let files = Arc::new(Files { folder, open: Mutex::new(BTreeMap::new()), limit });
         let (writes, to_write) = unbounded();
         let (reads, to_read) = unbounded();
         let mut threads = vec![spawn("disk-write", &files, to_write, report)?];
@@ -157,6 +174,15 @@ impl Drop for Disk {
     }
 }
 
+/// Bytes that an operation moves.
+fn content_of(op: &Op) -> u64 {
+    match op {
+        Op::Write { parts, .. } => parts.iter().map(|part| part.len() as u64).sum(),
+        Op::Read { length, .. } | Op::ReadContent { length, .. } => *length,
+        _ => 0,
+    }
+}
+
 fn spawn(
     name: &str,
     files: &Arc<Files>,
@@ -166,7 +192,12 @@ fn spawn(
     let (files, report) = (files.clone(), report.clone());
     thread::Builder::new().name(name.into()).spawn(move || {
         for (id, op) in tasks {
-            report(id, files.carry_out(op).map_err(|error| meaning(&error)));
+            let bytes = if files.limit.is_some() { content_of(&op) } else { 0 };
+            let result = files.carry_out(op).map_err(|error| meaning(&error));
+            if let Some(limit) = &files.limit {
+                limit.wait(bytes);
+            }
+            report(id, result);
         }
     })
 }
