@@ -37,4 +37,5 @@ pub use limits::{LEAST_RATE, Limits};
 pub use network::measure;
 pub use node::{Hosting, Machines, Node, NodeConfig, StartError};
 pub use reactor::{GetResult, PutResult, Recorded, TargetStatus};
+pub use slotcast_store::QueueRule;
 pub use target::TargetLoad;

@@ -46,9 +46,11 @@ impl DiskLimit {
             let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
             let until = bucket.take(now, Size::from_bytes(bytes));
             drop(bucket);
-            thread::sleep(self.clock.instant(until).saturating_duration_since(
-                self.clock.instant(self.clock.now()),
-            ));
+            thread::sleep(
+                self.clock
+                    .instant(until)
+                    .saturating_duration_since(self.clock.instant(self.clock.now())),
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A node, as the rest of the program sees it.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -61,6 +62,8 @@ pub struct Hosting {
     pub segment_size: u64,
     /// How fast its disks and links may be.
     pub limits: Limits,
+    /// Disks with a limit of their own.
+    pub disk_rates: BTreeMap<TargetId, Rate>,
     /// When targets ask to be waited for.
     pub queue: QueueRule,
     /// Keep what the machines hear and do, for [`Node::recorded`].
@@ -98,7 +101,8 @@ struct Parts<'a> {
     groups: GroupMap,
     initiator: Initiator,
     segment_size: u64,
-    limits: Limits,
+    disk_rate: Option<Rate>,
+    disk_rates: BTreeMap<TargetId, Rate>,
     queue: QueueRule,
     links: Option<Links>,
     records: bool,
@@ -170,6 +174,7 @@ impl Node {
             folders: config.folders.clone(),
             segment_size: config.segment_size,
             limits: config.limits,
+            disk_rates: BTreeMap::new(),
             queue: QUEUE,
             records: false,
         };
@@ -196,7 +201,8 @@ impl Node {
             groups,
             initiator: Initiator::new(initiator),
             segment_size: hosting.segment_size,
-            limits: hosting.limits,
+            disk_rate: hosting.limits.disk_rate,
+            disk_rates: hosting.disk_rates.clone(),
             queue: hosting.queue,
             links,
             records: hosting.records,
@@ -233,7 +239,8 @@ impl Node {
             // begins where one before is still remembered.
             initiator: initiator.counting_from((clock.began().as_ns() >> 16) as u32),
             segment_size,
-            limits: file.limits,
+            disk_rate: file.limits.disk_rate,
+            disk_rates: BTreeMap::new(),
             queue: QUEUE,
             links: None,
             records: false,
@@ -365,14 +372,20 @@ fn open_target(
     let report: Report = Arc::new(move |op, result| {
         let _ = events.send(Event::Disk(id, op, result));
     });
-    let disk = Disk::start_limited(folder, 2, &report, parts.limits.disk_rate)?;
+    let rate = parts.disk_rates.get(&id).copied().or(parts.disk_rate);
+    let disk = Disk::start_limited(folder, 2, &report, rate)?;
     let members = parts.groups.members(config.group).len();
     let repair = Repair::new(REPAIR, config.position, members);
     let (name, how) = ((id, path.to_path_buf()), (parts.queue, parts.records));
     Ok(TargetHost::new(clock.now(), name, config.clone(), store, disk, repair, how))
 }
 
-fn target_config(agreed: &Agreed, groups: &GroupMap, id: TargetId, disk_rate: Rate) -> TargetConfig {
+fn target_config(
+    agreed: &Agreed,
+    groups: &GroupMap,
+    id: TargetId,
+    disk_rate: Rate,
+) -> TargetConfig {
     let (group, position) = groups.seat(id);
     TargetConfig {
         group,

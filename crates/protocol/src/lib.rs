@@ -66,8 +66,8 @@ pub use message::{
     MAX_TAKEN, Message, Occasion, Offer, OfferAnswer, ProxyAnswer, ProxyNotice, ProxyQuery,
     ProxyReply, ProxyReport, ProxyRequest, PutAccept, PutRequest, ReplicaAck, Taken, Undelivered,
 };
-pub use rate::{DiskMeter, LinkMeter};
 pub use proxy::{Proxy, ProxyChoice, ProxyConfig, ProxyEffect, ProxyInput};
+pub use rate::{DiskMeter, LinkMeter};
 pub use repair::{
     Inventory, Repair, RepairEffect, RepairInput, RepairOutcome, RepairProgress, RepairRules,
     RepairStatistics,

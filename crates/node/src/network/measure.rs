@@ -64,8 +64,7 @@ pub fn loopback(
         let listen = map.nodes[number as usize].address;
         let clock = Clock::start_at_date();
         let secret = &[7; 32];
-        let config =
-            NetworkConfig {
+        let config = NetworkConfig {
             map: &map,
             groups: &groups,
             node: number,

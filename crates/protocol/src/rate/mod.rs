@@ -47,7 +47,8 @@ impl Weighed {
             return;
         }
         let expected = self.rate().time_for(size).as_ns().max(1);
-        let time = time.as_ns().clamp(expected / BELIEVED, expected.saturating_mul(BELIEVED)).max(1);
+        let time =
+            time.as_ns().clamp(expected / BELIEVED, expected.saturating_mul(BELIEVED)).max(1);
         let memory = u128::from(self.memory.as_ns().max(1));
         let keep = |old: u128| old * memory / (memory + u128::from(time));
         self.bits = keep(self.bits) + u128::from(size.as_bits());

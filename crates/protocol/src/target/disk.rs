@@ -197,7 +197,8 @@ impl DiskForecast {
         (self.rate, self.limit) = (Rate::from_bps(rate.as_bps().max(1)), limit);
         for disk in core::iter::once(&mut self.first).chain(&mut self.rest) {
             let left = u128::from(disk.backlog(now).as_ns()) * old / new;
-            disk.last_done = now.saturating_add(Span::from_ns(u64::try_from(left).unwrap_or(u64::MAX)));
+            disk.last_done =
+                now.saturating_add(Span::from_ns(u64::try_from(left).unwrap_or(u64::MAX)));
         }
     }
 

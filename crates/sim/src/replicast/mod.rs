@@ -37,8 +37,8 @@ use windows::{Cause, Windows};
 
 pub use setup::MachineConfigs;
 pub(crate) use setup::{control_size_problem, machine_configs, new_model, timing};
-pub(crate) use tape::{record, replay};
 pub use tape::{Difference, Tapes};
+pub(crate) use tape::{record, replay};
 
 /// A chunk on its way, or at a disk.
 #[derive(Debug, Clone, Copy)]

@@ -176,8 +176,7 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
     let streams = Streams::new(seed);
     let faults = Faults::new(scenario, &streams);
     let timing = timing(scenario);
-    let MachineConfigs { groups, targets, initiators } =
-        machine_configs(scenario, groups, &faults);
+    let MachineConfigs { groups, targets, initiators } = machine_configs(scenario, groups, &faults);
     let answer_timeout = initiators[0].answer_timeout;
     let count = scenario.cluster.targets;
     let target = |(t, config): (u32, TargetConfig)| {

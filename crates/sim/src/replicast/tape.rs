@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use slotcast_engine::Simulation;
-use slotcast_protocol::tape::{
-    InitiatorEntry, InitiatorHeard, TargetEntry, TargetHeard,
-};
+use slotcast_protocol::tape::{InitiatorEntry, InitiatorHeard, TargetEntry, TargetHeard};
 use slotcast_protocol::{
     ChunkId, GroupMap, InitiatorEffect, InitiatorInput, RequestId, TargetEffect, TargetInput,
 };
