@@ -192,10 +192,13 @@ fn spawn(
     let (files, report) = (files.clone(), report.clone());
     thread::Builder::new().name(name.into()).spawn(move || {
         for (id, op) in tasks {
-            let bytes = if files.limit.is_some() { content_of(&op) } else { 0 };
+            let limit = files.limit.as_ref();
+            // What is written has been moved when it is flushed.
+            let waits = limit.filter(|_| !matches!(op, Op::Write { .. }));
+            let until = limit.map(|limit| limit.begin(content_of(&op)));
             let result = files.carry_out(op).map_err(|error| meaning(&error));
-            if let Some(limit) = &files.limit {
-                limit.wait(bytes);
+            if let (Some(limit), Some(until)) = (waits, until) {
+                limit.wait(until);
             }
             report(id, result);
         }

@@ -3,6 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use slotcast_protocol::TargetId;
 use slotcast_schedule::TokenBucket;
@@ -23,10 +24,11 @@ pub struct Limits {
 /// Slower is a mistake: a chunk would take minutes.
 pub const LEAST_RATE: Rate = Rate::from_bps(1_000_000);
 
-/// What a limited device may catch up of the time in which it had nothing to do: threads wake up late by less.
-const DEPTH: Span = Span::from_ms(1);
+/// What a limited disk may catch up of the time in which it had nothing to do: from the end of one batch to the
+/// beginning of the next some threads wake up, which is not the disk's time.
+const DEPTH: Span = Span::from_ms(5);
 
-/// A disk that is no faster than a rate.
+/// A disk that is no faster than a rate. What it really does takes its time within that, not beside it.
 #[derive(Debug)]
 pub(crate) struct DiskLimit {
     clock: Clock,
@@ -39,19 +41,16 @@ impl DiskLimit {
         DiskLimit { clock: Clock::start(), bucket }
     }
 
-    /// Waits for as long as `bytes` take.
-    pub(crate) fn wait(&self, bytes: u64) {
-        if bytes > 0 {
-            let now = self.clock.now();
-            let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
-            let until = bucket.take(now, Size::from_bytes(bytes));
-            drop(bucket);
-            thread::sleep(
-                self.clock
-                    .instant(until)
-                    .saturating_duration_since(self.clock.instant(self.clock.now())),
-            );
-        }
+    /// `bytes` begin to move; when they may be there.
+    pub(crate) fn begin(&self, bytes: u64) -> Time {
+        let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
+        bucket.take(self.clock.now(), Size::from_bytes(bytes))
+    }
+
+    /// Waits until then.
+    pub(crate) fn wait(&self, until: Time) {
+        let late = until.saturating_since(self.clock.now());
+        thread::sleep(Duration::from_nanos(late.as_ns()));
     }
 }
 
@@ -143,8 +142,8 @@ mod tests {
         let limit = DiskLimit::new(mb(100));
         let begun = std::time::Instant::now();
         for _ in 0..5 {
-            limit.wait(1_000_000);
+            limit.wait(limit.begin(1_000_000));
         }
-        assert!(begun.elapsed() >= std::time::Duration::from_millis(48));
+        assert!(begun.elapsed() >= Duration::from_millis(45));
     }
 }
