@@ -248,7 +248,7 @@ fn a_slow_disk_is_measured_and_gets_fewer_chunks() {
     scenario.disk.rate = Rate::from_bytes_per_s(60_000_000);
     let slow = (TargetId(4), Rate::from_bytes_per_s(3_000_000));
     let node = host(&scenario, base.path(), [slow].into());
-    put_all(&node, 300, 128 << 10);
+    put_all(&node, 600, 128 << 10);
     let status = node.status().blocking_recv().expect("an answer");
     let is_slow = |status: &&TargetStatus| status.target == slow.0;
     let (slow, others): (Vec<_>, Vec<_>) = status.iter().partition(is_slow);

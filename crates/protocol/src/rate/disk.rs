@@ -7,7 +7,7 @@ use super::Weighed;
 /// at a time; both only make the disk busy, and busy time counts once.
 ///
 /// What was done is gathered until the disk has been busy for 10 ms, which makes one sample; samples are
-/// weighed with a memory of 200 ms of busy time. Reads are best left out: most come from memory and tell its
+/// weighed with a memory of 100 ms of busy time. Reads are best left out: most come from memory and tell its
 /// rate. Where batches are small, as under a light load, the estimate contains the time of a flush for few
 /// bytes, and is low; it rises with the load, since a full queue makes large batches.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ pub struct DiskMeter {
     has_measured: bool,
 }
 
-const MEMORY: Span = Span::from_ms(200);
+const MEMORY: Span = Span::from_ms(100);
 const SAMPLE: Span = Span::from_ms(10);
 
 /// A floppy disk, and more than memory: what is measured beyond is a mistake.

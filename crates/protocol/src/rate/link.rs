@@ -7,7 +7,7 @@ use super::Weighed;
 /// Senders pace a chunk at the granted rate, so a link shows its own rate only when it is slower. A chunk that
 /// came as fast as it was granted proves that rate, and is a sample of it; one that took longer is a sample
 /// of what it took, in which lost and repeated datagrams count, as they should. The estimate is never above
-/// the granted rate, since nothing can prove more. Samples are weighed with a memory of 200 ms of transfer.
+/// the granted rate, since nothing can prove more. Samples are weighed with a memory of 100 ms of transfer.
 #[derive(Debug, Clone, Copy)]
 pub struct LinkMeter {
     weighed: Weighed,
@@ -15,7 +15,7 @@ pub struct LinkMeter {
     has_measured: bool,
 }
 
-const MEMORY: Span = Span::from_ms(200);
+const MEMORY: Span = Span::from_ms(100);
 
 impl LinkMeter {
     /// A link on which senders pace at `granted`.

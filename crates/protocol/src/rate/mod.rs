@@ -6,14 +6,16 @@ mod link;
 pub use disk::DiskMeter;
 pub use link::LinkMeter;
 
+use core::cmp::Ordering;
+
 use slotcast_units::{Rate, Size, Span};
 
 /// A rate as work over the time that it took, of which older parts count less and less.
 ///
 /// A sample counts in full, and what was before it is cut to `memory / (memory + its time)`: after three
 /// times the memory an eighth or less is left. A sample that says more than four times faster or slower
-/// than the estimate is believed only up to four times: one flush that hangs moves the estimate by
-/// little, and a device that has become ten times slower is known after a few samples.
+/// than the estimate is believed only up to four times, unless the one before said so as well: one flush
+/// that hangs moves the estimate by little, and a device that has become ten times slower is known soon.
 #[derive(Debug, Clone, Copy)]
 struct Weighed {
     bits: u128,
@@ -22,6 +24,8 @@ struct Weighed {
     memory: Span,
     slowest: Rate,
     fastest: Rate,
+    /// Whether the last sample was too fast to be believed, or too slow.
+    doubted: Option<Ordering>,
 }
 
 /// By how much a sample may differ from the estimate to be believed in full.
@@ -32,7 +36,7 @@ impl Weighed {
     fn new(first: Rate, memory: Span, slowest: Rate, fastest: Rate) -> Weighed {
         let time = (memory.as_ns() / 2).max(1);
         let bits = u128::from(first.bits_in(Span::from_ns(time)));
-        Weighed { bits, time, memory, slowest, fastest }
+        Weighed { bits, time, memory, slowest, fastest, doubted: None }
     }
 
     fn rate(&self) -> Rate {
@@ -47,8 +51,11 @@ impl Weighed {
             return;
         }
         let expected = self.rate().time_for(size).as_ns().max(1);
-        let time =
-            time.as_ns().clamp(expected / BELIEVED, expected.saturating_mul(BELIEVED)).max(1);
+        let believed = time.as_ns().clamp(expected / BELIEVED, expected.saturating_mul(BELIEVED));
+        let doubt = Some(time.as_ns().cmp(&believed)).filter(|side| side.is_ne());
+        let is_confirmed = doubt.is_some() && doubt == self.doubted;
+        self.doubted = doubt;
+        let time = if is_confirmed { time.as_ns() } else { believed }.max(1);
         let memory = u128::from(self.memory.as_ns().max(1));
         let keep = |old: u128| old * memory / (memory + u128::from(time));
         self.bits = keep(self.bits) + u128::from(size.as_bits());
@@ -66,7 +73,7 @@ mod tests {
     }
 
     fn weighed() -> Weighed {
-        Weighed::new(mb(400), Span::from_ms(200), mb(1), mb(10_000))
+        Weighed::new(mb(400), Span::from_ms(100), mb(1), mb(10_000))
     }
 
     #[test]
@@ -85,6 +92,17 @@ mod tests {
         let mut weighed = weighed();
         weighed.add(Size::from_bytes(400_000), Span::from_secs(5));
         assert!(weighed.rate() > mb(350), "{}", weighed.rate());
+    }
+
+    #[test]
+    fn what_two_samples_say_is_believed() {
+        let mut weighed = weighed();
+        // A twentieth of the rate, in samples of 10 ms.
+        for _ in 0..40 {
+            weighed.add(Size::from_bytes(200_000), Span::from_ms(10));
+        }
+        let rate = weighed.rate().as_bps() as f64 / mb(20).as_bps() as f64;
+        assert!((0.95..1.5).contains(&rate), "{rate} of it after 0.4 s");
     }
 
     proptest::proptest! {
