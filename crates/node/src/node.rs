@@ -16,6 +16,7 @@ use slotcast_store::Content;
 use slotcast_units::{Rate, Size, Span};
 use tokio::sync::oneshot::{self, Receiver};
 
+use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::cluster::NodeFile;
 use crate::disk::{Disk, Report};
@@ -176,9 +177,10 @@ impl Node {
         network: impl FnOnce(&Sender<Event>) -> Result<Option<Remote>, StartError>,
     ) -> Result<Node, StartError> {
         let (events, inbox) = unbounded();
+        let buffers = Arc::default();
         let mut targets = Vec::new();
         for (target, path) in &parts.targets {
-            targets.push(open_target(*target, path, &parts, clock, &events)?);
+            targets.push(open_target(*target, path, &parts, clock, &events, &buffers)?);
         }
         let initiator = Initiator::new(initiator_config(&parts)).counting_from(parts.first_serial);
         let (tell, opened) = bounded(1);
@@ -262,6 +264,7 @@ fn open_target(
     parts: &Parts<'_>,
     clock: Clock,
     events: &Sender<Event>,
+    buffers: &Arc<Buffers>,
 ) -> Result<TargetHost, StartError> {
     let folder = Folder::open(path, parts.segment_size)?;
     let store = folder.config();
@@ -269,7 +272,7 @@ fn open_target(
     let report: Report = Arc::new(move |op, result| {
         let _ = events.send(Event::Disk(id, op, result));
     });
-    let disk = Disk::start(folder, 2, &report)?;
+    let disk = Disk::start(folder, 2, buffers.clone(), &report)?;
     let (group, position) = parts.groups.seat(id);
     let target = TargetConfig {
         group,
