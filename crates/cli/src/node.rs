@@ -1,7 +1,7 @@
 //! The commands that run and use a store.
 
 pub(crate) mod bench;
-mod client;
+pub(crate) mod client;
 pub(crate) mod get;
 pub(crate) mod key;
 pub(crate) mod put;

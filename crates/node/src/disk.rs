@@ -9,9 +9,11 @@ use std::thread::{self, JoinHandle};
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use slotcast_store::{Content, DiskError, Op, OpId, Output, SegmentId};
+use slotcast_units::Rate;
 
 use crate::buffers::{Buffer, Buffers};
 use crate::folder::{Folder, read_at};
+use crate::limits::DiskLimit;
 
 /// What an operation came to.
 pub type DiskResult = Result<Output, DiskError>;
@@ -26,6 +28,7 @@ struct Files {
     folder: Folder,
     open: Mutex<BTreeMap<SegmentId, Arc<File>>>,
     buffers: Arc<Buffers>,
+    limit: Option<DiskLimit>,
 }
 
 impl Files {
@@ -130,7 +133,7 @@ pub struct Disk {
 
 impl Disk {
     /// Starts one thread that writes and `readers` that read, into `buffers`; `report` is told of every
-    /// result.
+    /// result. With a `rate` the disk is no faster than that.
     ///
     /// # Errors
     /// If the system gives no thread.
@@ -138,9 +141,11 @@ impl Disk {
         folder: Folder,
         readers: usize,
         buffers: Arc<Buffers>,
+        rate: Option<Rate>,
         report: &Report,
     ) -> io::Result<Disk> {
-        let files = Arc::new(Files { folder, open: Mutex::new(BTreeMap::new()), buffers });
+        let (open, limit) = (Mutex::new(BTreeMap::new()), rate.map(DiskLimit::new));
+        let files = Arc::new(Files { folder, open, buffers, limit });
         let (writes, to_write) = unbounded();
         let (reads, to_read) = unbounded();
         let mut threads = vec![spawn("disk-write", &files, to_write, report)?];
@@ -171,6 +176,15 @@ impl Drop for Disk {
     }
 }
 
+/// Bytes that an operation moves.
+fn content_of(op: &Op) -> u64 {
+    match op {
+        Op::Write { parts, .. } => parts.iter().map(|part| part.len() as u64).sum(),
+        Op::Read { length, .. } | Op::ReadContent { length, .. } => *length,
+        _ => 0,
+    }
+}
+
 fn spawn(
     name: &str,
     files: &Arc<Files>,
@@ -180,7 +194,12 @@ fn spawn(
     let (files, report) = (files.clone(), report.clone());
     thread::Builder::new().name(name.into()).spawn(move || {
         for (id, op) in tasks {
-            report(id, files.carry_out(op).map_err(|error| meaning(&error)));
+            let bytes = if files.limit.is_some() { content_of(&op) } else { 0 };
+            let result = files.carry_out(op).map_err(|error| meaning(&error));
+            if let Some(limit) = &files.limit {
+                limit.wait(bytes);
+            }
+            report(id, result);
         }
     })
 }

@@ -10,6 +10,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Path, Query, State};
@@ -20,6 +21,7 @@ use axum::{Json, Router};
 use futures_util::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
 
 use crate::address::Address;
 use crate::content_stream::{self, ContentError};
@@ -179,6 +181,44 @@ pub fn serve(node: Node, listener: std::net::TcpListener, ready: impl FnOnce()) 
         ready();
         axum::serve(listener, router(Arc::new(node))).with_graceful_shutdown(stop).await
     })
+}
+
+/// A node that serves HTTP until this is dropped.
+#[derive(Debug)]
+pub struct Background {
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl Background {
+    /// Begins to serve; requests are taken from now on.
+    ///
+    /// # Errors
+    /// If the system gives no threads.
+    pub fn serve(node: Node, listener: std::net::TcpListener) -> io::Result<Background> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        listener.set_nonblocking(true)?;
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serve = move || {
+            runtime.block_on(async {
+                let listener = tokio::net::TcpListener::from_std(listener)?;
+                let stop = async { drop(stopped.await) };
+                axum::serve(listener, router(Arc::new(node))).with_graceful_shutdown(stop).await
+            })
+        };
+        let thread = std::thread::Builder::new().name("http".into()).spawn(serve)?;
+        Ok(Background { stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+impl Drop for Background {
+    /// Ends what is under way, and stops the node.
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
 }
 
 /// Everything that a node serves.

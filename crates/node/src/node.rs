@@ -1,5 +1,6 @@
 //! A node, as the rest of the program sees it.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -12,17 +13,18 @@ use slotcast_protocol::{
     IdleExtension, Initiator, InitiatorConfig, InitiatorId, LayoutError, OfferRule, PutRules,
     Repair, RepairRules, TargetConfig, TargetId, Timing, WindowRule, selection::SequenceRule,
 };
-use slotcast_store::Content;
-use slotcast_units::{Rate, Size, Span};
+use slotcast_store::{Content, QueueRule};
+use slotcast_units::{Rate, Share, Size, Span};
 use tokio::sync::oneshot::{self, Receiver};
 
 use crate::buffers::Buffers;
 use crate::clock::Clock;
-use crate::cluster::NodeFile;
+use crate::cluster::{NodeFile, TargetFolder};
 use crate::disk::{Disk, Report};
 use crate::folder::{Folder, FolderError};
+use crate::limits::{Limits, Links};
 use crate::network::{Network, NetworkConfig, Shared, timing as network_timing};
-use crate::reactor::{Event, GetResult, PutResult, Reactor, TargetStatus};
+use crate::reactor::{Event, GetResult, PutResult, Reactor, Recorded, TargetStatus};
 use crate::remote::Remote;
 use crate::target::TargetHost;
 
@@ -37,6 +39,36 @@ pub struct NodeConfig {
     pub replicas: u8,
     /// Size of a segment in bytes, for folders that are new.
     pub segment_size: u64,
+    /// How fast its disks and links may be.
+    pub limits: Limits,
+}
+
+/// The machines of a whole cluster, configured by somebody else: a simulation, for one.
+#[derive(Debug, Clone)]
+pub struct Machines {
+    /// The negotiating groups.
+    pub groups: GroupMap,
+    /// Of each target, in the order of their numbers.
+    pub targets: Vec<TargetConfig>,
+    /// Of the initiator.
+    pub initiator: InitiatorConfig,
+}
+
+/// How a node hosts machines.
+#[derive(Debug, Clone)]
+pub struct Hosting {
+    /// Folders of its targets, in the order of their numbers.
+    pub folders: Vec<PathBuf>,
+    /// Size of a segment in bytes, for folders that are new.
+    pub segment_size: u64,
+    /// How fast its disks and links may be.
+    pub limits: Limits,
+    /// Disks with a limit of their own.
+    pub disk_rates: BTreeMap<TargetId, Rate>,
+    /// When targets ask to be waited for.
+    pub queue: QueueRule,
+    /// Keep what the machines hear and do, for [`Node::recorded`].
+    pub records: bool,
 }
 
 /// Why a node does not start.
@@ -66,14 +98,23 @@ pub struct Node {
 
 /// What the machines of a node are made of.
 struct Parts<'a> {
-    targets: Vec<(TargetId, &'a Path)>,
+    targets: Vec<(TargetId, &'a Path, TargetConfig)>,
     groups: GroupMap,
+    initiator: Initiator,
+    segment_size: u64,
+    disk_rate: Option<Rate>,
+    disk_rates: BTreeMap<TargetId, Rate>,
+    queue: QueueRule,
+    links: Option<Links>,
+    records: bool,
+}
+
+/// What the nodes of a cluster agree on.
+#[derive(Clone, Copy)]
+struct Agreed {
     timing: Timing,
     delivery: Delivery,
     replicas: u8,
-    segment_size: u64,
-    initiator: InitiatorId,
-    first_serial: u32,
     patience: Patience,
 }
 
@@ -97,12 +138,13 @@ fn patience_in_cluster(trip: Span) -> Patience {
 }
 
 /// A whole cluster in this process: control messages and chunks pass by reference, so the times of the
-/// network are those of memory.
-fn timing() -> Timing {
+/// network are those of memory. Over limited links, 90 % are for chunks, as in the Replicast paper.
+fn timing(link_rate: Option<Rate>) -> Timing {
+    let memory = Rate::from_bytes_per_s(8_000_000_000);
     Timing {
         control: Span::from_ns(500),
         trip: Span::from_us(1),
-        data_rate: Rate::from_bytes_per_s(8_000_000_000),
+        data_rate: link_rate.map_or(memory, |rate| rate.share(Share::from_percent(90)).min(memory)),
         frame: Size::from_kib(64),
     }
 }
@@ -115,16 +157,56 @@ impl Node {
     /// If a folder cannot be used at all, or there are too few for a group.
     pub fn start(config: &NodeConfig) -> Result<Node, StartError> {
         let count = u32::try_from(config.folders.len()).unwrap_or(u32::MAX);
-        let parts = Parts {
-            targets: (0..).map(TargetId).zip(config.folders.iter().map(PathBuf::as_path)).collect(),
-            groups: GroupMap::new(count, config.group_size, 1)?,
-            timing: timing(),
+        let groups = GroupMap::new(count, config.group_size, 1)?;
+        let agreed = Agreed {
+            timing: timing(config.limits.link_rate),
             delivery: Delivery::Multicast,
             replicas: config.replicas,
-            segment_size: config.segment_size,
-            initiator: InitiatorId(0),
-            first_serial: 0,
             patience: ALONE,
+        };
+        let first_rate = config.limits.disk_rate.unwrap_or(FIRST_DISK_RATE);
+        let target = |n| target_config(&agreed, &groups, TargetId(n), first_rate);
+        let machines = Machines {
+            targets: (0..count).map(target).collect(),
+            initiator: initiator_config(&agreed, InitiatorId(0)),
+            groups,
+        };
+        let hosting = Hosting {
+            folders: config.folders.clone(),
+            segment_size: config.segment_size,
+            limits: config.limits,
+            disk_rates: BTreeMap::new(),
+            queue: QUEUE,
+            records: false,
+        };
+        Node::host(&hosting, machines)
+    }
+
+    /// Hosts the machines of a whole cluster in this process.
+    ///
+    /// # Errors
+    /// If a folder cannot be used at all.
+    ///
+    /// # Panics
+    /// If there are not as many folders as targets.
+    pub fn host(hosting: &Hosting, machines: Machines) -> Result<Node, StartError> {
+        let Machines { groups, targets, initiator } = machines;
+        assert_eq!(hosting.folders.len(), targets.len(), "a folder for each target");
+        let Timing { data_rate, trip, .. } = initiator.timing;
+        let links = |rate| Links::new(rate, data_rate, trip, targets.len());
+        let links = hosting.limits.link_rate.map(links);
+        let folders = hosting.folders.iter().zip(targets);
+        let targets = (0..).zip(folders);
+        let parts = Parts {
+            targets: targets.map(|(n, (path, config))| (TargetId(n), &**path, config)).collect(),
+            groups,
+            initiator: Initiator::new(initiator),
+            segment_size: hosting.segment_size,
+            disk_rate: hosting.limits.disk_rate,
+            disk_rates: hosting.disk_rates.clone(),
+            queue: hosting.queue,
+            links,
+            records: hosting.records,
         };
         Node::run(Clock::start(), parts, |_| Ok(None))
     }
@@ -139,20 +221,30 @@ impl Node {
 
     fn join_with(clock: Clock, file: &NodeFile, segment_size: u64) -> Result<Node, StartError> {
         let map = &file.map;
-        let folders = file.targets.iter().map(|target| (target.target, target.folder.as_path()));
         let groups = map.groups()?;
-        let parts = Parts {
-            targets: folders.collect(),
-            groups: groups.clone(),
+        let agreed = Agreed {
             timing: network_timing(map),
             delivery: map.delivery,
             replicas: map.replicas,
-            segment_size,
-            initiator: InitiatorId(file.node),
+            patience: patience_in_cluster(map.trip),
+        };
+        let first_rate = file.limits.disk_rate.unwrap_or(FIRST_DISK_RATE);
+        let targets = file.targets.iter().map(|TargetFolder { target, folder }| {
+            (*target, folder.as_path(), target_config(&agreed, &groups, *target, first_rate))
+        });
+        let initiator = Initiator::new(initiator_config(&agreed, InitiatorId(file.node)));
+        let parts = Parts {
+            targets: targets.collect(),
+            groups: groups.clone(),
             // In units of 65 microseconds since 1970, which wrap after three days: no life of this node
             // begins where one before is still remembered.
-            first_serial: (clock.began().as_ns() >> 16) as u32,
-            patience: patience_in_cluster(map.trip),
+            initiator: initiator.counting_from((clock.began().as_ns() >> 16) as u32),
+            segment_size,
+            disk_rate: file.limits.disk_rate,
+            disk_rates: BTreeMap::new(),
+            queue: QUEUE,
+            links: None,
+            records: false,
         };
         Node::run(clock, parts, |events| {
             let config = NetworkConfig {
@@ -162,6 +254,7 @@ impl Node {
                 listen: file.listen,
                 secret: &file.secret,
                 clock,
+                link_rate: file.limits.link_rate,
             };
             let network = Network::start(&config, events);
             let network = network.map_err(|error| StartError::Network(file.listen, error))?;
@@ -179,14 +272,17 @@ impl Node {
         let (events, inbox) = unbounded();
         let buffers = Arc::default();
         let mut targets = Vec::new();
-        for (target, path) in &parts.targets {
-            targets.push(open_target(*target, path, &parts, clock, &events, &buffers)?);
+        for (target, path, config) in &parts.targets {
+            let name = (*target, *path);
+            targets.push(open_target(name, config, &parts, clock, &events, &buffers)?);
         }
-        let initiator = Initiator::new(initiator_config(&parts)).counting_from(parts.first_serial);
         let (tell, opened) = bounded(1);
         let remote = network(&events)?.map(Box::new);
         let shared = remote.as_ref().map(|remote| remote.shared().clone());
-        let reactor = Reactor::new(clock, inbox, parts.groups, targets, initiator, tell, remote);
+        let Parts { groups, initiator, links, records, .. } = parts;
+        let reactor = Reactor::new(clock, inbox, groups, targets, initiator, tell, remote)
+            .over(links)
+            .recording(records);
         let reactor = thread::Builder::new().name("reactor".into()).spawn(|| reactor.run())?;
         let _ = opened.recv();
         Ok(Node { events, reactor: Some(reactor), network: shared })
@@ -222,6 +318,13 @@ impl Node {
         result
     }
 
+    /// What its machines heard and did since this was last asked, if it records.
+    pub fn recorded(&self) -> Receiver<Recorded> {
+        let (reply, result) = oneshot::channel();
+        let _ = self.events.send(Event::Recorded(reply));
+        result
+    }
+
     /// How its targets are.
     pub fn status(&self) -> Receiver<Vec<TargetStatus>> {
         let (reply, result) = oneshot::channel();
@@ -242,8 +345,9 @@ impl Drop for Node {
 /// What a disk is taken for until it has been measured.
 const FIRST_DISK_RATE: Rate = Rate::from_bytes_per_s(400 << 20);
 
-/// Backlog from which a target asks initiators to wait: a few batches.
-const QUEUE_LIMIT: Size = Size::from_mib(32);
+/// A target asks initiators to wait when its disk is behind by so much: some batches of a fast disk, and not
+/// so long that a slow one makes everybody wait who stores there.
+const QUEUE: QueueRule = QueueRule { time: Span::from_ms(50), most: Size::from_mib(32) };
 
 /// How long after its window an accepted transfer may come, and how long a bid is kept.
 const GRACE: Span = Span::from_secs(10);
@@ -259,8 +363,8 @@ const REPAIR: RepairRules = RepairRules {
 };
 
 fn open_target(
-    id: TargetId,
-    path: &Path,
+    (id, path): (TargetId, &Path),
+    config: &TargetConfig,
     parts: &Parts<'_>,
     clock: Clock,
     events: &Sender<Event>,
@@ -272,13 +376,26 @@ fn open_target(
     let report: Report = Arc::new(move |op, result| {
         let _ = events.send(Event::Disk(id, op, result));
     });
-    let disk = Disk::start(folder, 2, buffers.clone(), &report)?;
-    let (group, position) = parts.groups.seat(id);
-    let target = TargetConfig {
+    let rate = parts.disk_rates.get(&id).copied().or(parts.disk_rate);
+    let disk = Disk::start(folder, 2, buffers.clone(), rate, &report)?;
+    let members = parts.groups.members(config.group).len();
+    let repair = Repair::new(REPAIR, config.position, members);
+    let (name, how) = ((id, path.to_path_buf()), (parts.queue, parts.records));
+    Ok(TargetHost::new(clock.now(), name, config.clone(), store, disk, repair, how))
+}
+
+fn target_config(
+    agreed: &Agreed,
+    groups: &GroupMap,
+    id: TargetId,
+    disk_rate: Rate,
+) -> TargetConfig {
+    let (group, position) = groups.seat(id);
+    TargetConfig {
         group,
         position,
-        timing: parts.timing,
-        window_rule: WindowRule::published(parts.delivery),
+        timing: agreed.timing,
+        window_rule: WindowRule::published(agreed.delivery),
         idle_extension: IdleExtension::TwoTransfers,
         calendar: CalendarRules {
             offer: OfferRule::FirstFit,
@@ -288,20 +405,19 @@ fn open_target(
             horizon: HORIZON,
             capacity: 256,
         },
-        disk: DiskForecast::new(FIRST_DISK_RATE, QUEUE_LIMIT, Backpressure::KeepRoom),
-    };
-    let repair = Repair::new(REPAIR, position, parts.groups.members(group).len());
-    Ok(TargetHost::new(clock.now(), id, path.to_path_buf(), target, store, disk, repair))
+        // The limit of the queue follows the measured rate.
+        disk: DiskForecast::new(disk_rate, QUEUE.most, Backpressure::KeepRoom),
+    }
 }
 
-fn initiator_config(parts: &Parts<'_>) -> InitiatorConfig {
-    let timing = parts.timing;
+fn initiator_config(agreed: &Agreed, id: InitiatorId) -> InitiatorConfig {
+    let Agreed { timing, delivery, replicas, patience } = *agreed;
     InitiatorConfig {
-        id: parts.initiator,
+        id,
         timing,
         put: PutRules {
-            replicas: parts.replicas,
-            window_rule: WindowRule::published(parts.delivery),
+            replicas,
+            window_rule: WindowRule::published(delivery),
             sequence: SequenceRule::revised(&timing),
             double_booking: false,
             proxied: false,
@@ -310,9 +426,9 @@ fn initiator_config(parts: &Parts<'_>) -> InitiatorConfig {
             choosy: Some(Choosy { first_patience: timing.round_trip() * 3 }),
         },
         get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
-        answer_timeout: parts.patience.answers,
-        ack_timeout: parts.patience.acks,
-        max_rounds: parts.patience.rounds,
+        answer_timeout: patience.answers,
+        ack_timeout: patience.acks,
+        max_rounds: patience.rounds,
         horizon: HORIZON,
     }
 }

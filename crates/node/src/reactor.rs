@@ -15,6 +15,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use slotcast_protocol::tape::{InitiatorEntry, InitiatorHeard, TargetEntry};
 use slotcast_protocol::{
     ChunkId, Failure, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorInput, Members,
     Message, RepairInput, RepairOutcome, RepairProgress, RepairStatistics, RequestId, TargetId,
@@ -25,6 +26,7 @@ use tokio::sync::oneshot;
 
 use crate::clock::Clock;
 use crate::disk::DiskResult;
+use crate::limits::Links;
 use crate::network::NetworkEvent;
 use crate::remote::{Remote, answer_for};
 use crate::target::{TargetHost, TargetLoad, TargetNews, TargetWish};
@@ -40,10 +42,20 @@ pub(crate) enum Event {
     Get(ChunkId, oneshot::Sender<GetResult>),
     Holders(ChunkId, oneshot::Sender<Vec<TargetId>>),
     Status(oneshot::Sender<Vec<TargetStatus>>),
+    Recorded(oneshot::Sender<Recorded>),
     Disk(TargetId, OpId, DiskResult),
     /// Boxed, so that it does not make the others larger.
     Network(Box<NetworkEvent>),
     Stop,
+}
+
+/// What the machines of a node heard and did, in order, where they record.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Recorded {
+    /// Of each target, in the order of their numbers.
+    pub targets: Vec<Vec<TargetEntry>>,
+    /// Of the initiator.
+    pub initiator: Vec<InitiatorEntry>,
 }
 
 /// One target, for people.
@@ -98,6 +110,10 @@ enum Due {
     Wake,
     /// The chunk of a put leaves for some members of a group.
     Transfer(RequestId, GroupId, Members),
+    /// The chunk of a put that left then is at a target, over a link.
+    Arrival(RequestId, TargetId, Time),
+    /// A chunk leaves a target for an initiator, over a link.
+    Leaving(TargetId, RequestId, Content),
     /// A chunk leaves a target for an initiator.
     Delivery(TargetId, RequestId, Content),
     /// The repair of a target wants to be woken.
@@ -135,6 +151,10 @@ pub(crate) struct Reactor {
     remote: Option<Box<Remote>>,
     /// Groups whose members here are about to walk over their chunks.
     changing: BTreeSet<GroupId>,
+    /// What chunks of this node travel over, if that is not memory.
+    links: Option<Links>,
+    /// What the initiator heard and did, if somebody wants to know.
+    tape: Option<Vec<InitiatorEntry>>,
 }
 
 impl Reactor {
@@ -166,7 +186,19 @@ impl Reactor {
             opened: Some((count, opened)),
             remote,
             changing: BTreeSet::new(),
+            links: None,
+            tape: None,
         }
+    }
+
+    /// The same with links between its machines.
+    pub(crate) fn over(self, links: Option<Links>) -> Reactor {
+        Reactor { links, ..self }
+    }
+
+    /// The same, keeping what the initiator hears and does, if `records`.
+    pub(crate) fn recording(self, records: bool) -> Reactor {
+        Reactor { tape: records.then(Vec::new), ..self }
     }
 
     /// Runs until told to stop.
@@ -213,8 +245,7 @@ impl Reactor {
         match event {
             Event::Put(content, reply) => self.put(now, content, reply),
             Event::Get(chunk, reply) => {
-                let effects = &mut self.initiator_effects;
-                let request = self.initiator.get(now, chunk, &self.groups, effects);
+                let request = self.start_get(now, chunk);
                 self.running.insert(request, Running::Get(None, reply));
             }
             Event::Holders(chunk, reply) => {
@@ -222,6 +253,11 @@ impl Reactor {
                 let _ = reply.send(holders.map(|host| host.id).collect());
             }
             Event::Status(reply) => drop(reply.send(self.status(now))),
+            Event::Recorded(reply) => {
+                let targets = self.targets.values_mut().map(TargetHost::take_tape).collect();
+                let initiator = self.tape.as_mut().map(std::mem::take).unwrap_or_default();
+                let _ = reply.send(Recorded { targets, initiator });
+            }
             Event::Disk(target, op, result) => {
                 if let Some(host) = self.targets.get_mut(&target) {
                     host.disk(now, op, result, &mut self.wishes, &mut self.news);
@@ -254,8 +290,33 @@ impl Reactor {
 
     fn start_put(&mut self, now: Time, content: &Content) -> RequestId {
         let size = Size::from_bytes(content.bytes().len() as u64);
-        let (chunk, effects) = (content.chunk(), &mut self.initiator_effects);
-        self.initiator.put(now, chunk, size, &self.groups, effects)
+        let (chunk, before) = (content.chunk(), self.initiator_effects.len());
+        let effects = &mut self.initiator_effects;
+        let request = self.initiator.put(now, chunk, size, &self.groups, effects);
+        self.record(now, InitiatorHeard::Put(chunk, size), before);
+        request
+    }
+
+    fn start_get(&mut self, now: Time, chunk: ChunkId) -> RequestId {
+        let before = self.initiator_effects.len();
+        let effects = &mut self.initiator_effects;
+        let request = self.initiator.get(now, chunk, &self.groups, effects);
+        self.record(now, InitiatorHeard::Get(chunk), before);
+        request
+    }
+
+    fn tell_initiator(&mut self, now: Time, input: InitiatorInput<'_>) {
+        let before = self.initiator_effects.len();
+        self.initiator.handle(now, input, &self.groups, &mut self.initiator_effects);
+        self.record(now, input.into(), before);
+    }
+
+    /// The initiator did what is in its effects from `before` on.
+    fn record(&mut self, now: Time, heard: InitiatorHeard, before: usize) {
+        if let Some(tape) = &mut self.tape {
+            let did = self.initiator_effects[before..].to_vec();
+            tape.push(InitiatorEntry { now, heard, did });
+        }
     }
 
     fn status(&self, now: Time) -> Vec<TargetStatus> {
@@ -285,7 +346,19 @@ impl Reactor {
             self.agenda.pop();
             match self.due.remove(&number) {
                 Some(Due::Wake) => self.tell_initiator(now, InitiatorInput::Wake),
-                Some(Due::Transfer(request, group, to)) => self.transfer(now, request, group, to),
+                Some(Due::Transfer(request, group, to)) => match self.links.is_some() {
+                    true => self.leave(time, request, group, to),
+                    false => self.transfer(now, request, group, to),
+                },
+                Some(Due::Arrival(request, target, left)) => {
+                    self.arrive(now, request, target, Some(left));
+                }
+                Some(Due::Leaving(target, request, content)) => {
+                    let size = Size::from_bytes(content.bytes().len() as u64);
+                    let links = self.links.as_mut();
+                    let arrival = links.map_or(now, |links| links.get(time, size, target));
+                    self.at(arrival, Due::Delivery(target, request, content));
+                }
                 Some(Due::Delivery(target, request, content)) => {
                     if let Some(host) = self.targets.get_mut(&target) {
                         host.sent(now, request);
@@ -309,15 +382,36 @@ impl Reactor {
 
     /// The chunk of a put is handed to each of its targets.
     fn transfer(&mut self, now: Time, request: RequestId, group: GroupId, to: Members) {
-        let payload = self.running.get(&request).and_then(Running::payload);
-        let Some(content) = payload.cloned() else { return };
         for position in to.iter() {
             let target = self.groups.members(group)[usize::from(position)];
-            if let Some(host) = self.targets.get_mut(&target) {
-                host.received(now, request, content.clone(), &mut self.wishes, &mut self.news);
-                self.heed(now, target);
-            }
+            self.arrive(now, request, target, None);
         }
+    }
+
+    /// The chunk of a put leaves at `start` over the links.
+    fn leave(&mut self, start: Time, request: RequestId, group: GroupId, to: Members) {
+        let payload = self.running.get(&request).and_then(Running::payload);
+        let (Some(content), Some(links)) = (payload, &mut self.links) else { return };
+        let size = Size::from_bytes(content.bytes().len() as u64);
+        let members = self.groups.members(group);
+        let to = to.iter().map(|position| members[usize::from(position)]);
+        for (target, arrival) in links.put(start, size, to) {
+            self.at(arrival, Due::Arrival(request, target, start));
+        }
+    }
+
+    /// The chunk of a put is at `target`; over a link, if it left at some time before.
+    fn arrive(&mut self, now: Time, request: RequestId, target: TargetId, left: Option<Time>) {
+        let payload = self.running.get(&request).and_then(Running::payload);
+        let (Some(content), Some(host)) = (payload.cloned(), self.targets.get_mut(&target)) else {
+            return;
+        };
+        if let (Some(left), Some(links)) = (left, &self.links) {
+            let size = Size::from_bytes(content.bytes().len() as u64);
+            host.came(now, size, links.took(left, now));
+        }
+        host.received(now, request, content, &mut self.wishes, &mut self.news);
+        self.heed(now, target);
     }
 
     /// Carries messages until none is left.
@@ -343,10 +437,6 @@ impl Reactor {
         }
     }
 
-    fn tell_initiator(&mut self, now: Time, input: InitiatorInput<'_>) {
-        self.initiator.handle(now, input, &self.groups, &mut self.initiator_effects);
-    }
-
     fn heed(&mut self, now: Time, target: TargetId) {
         let mut wishes = std::mem::take(&mut self.wishes);
         for wish in wishes.drain(..) {
@@ -358,6 +448,9 @@ impl Reactor {
                 TargetWish::Transfer { request, content, start } => match &self.remote {
                     Some(remote) if !remote.is_here(request.initiator) => {
                         remote.send_get(target, request, content, start, &self.groups);
+                    }
+                    _ if self.links.is_some() => {
+                        self.at(start, Due::Leaving(target, request, content));
                     }
                     _ => self.at(start, Due::Delivery(target, request, content)),
                 },

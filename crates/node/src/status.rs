@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use slotcast_store::Standing;
-use slotcast_units::Span;
+use slotcast_units::{Rate, Span};
 
 use crate::network::{PeerStatus, Shared};
 use crate::reactor::TargetStatus;
@@ -91,6 +91,12 @@ pub struct Target {
     pub sent_bytes: u64,
     /// Nanoseconds since the start in which its disk had something to do for a request.
     pub disk_busy_ns: u64,
+    /// Bytes per second that its disk puts on stable storage, once that was measured.
+    #[serde(default)]
+    pub disk_rate_bytes_per_s: Option<u64>,
+    /// Bytes per second at which chunks come in over its link, once that was measured.
+    #[serde(default)]
+    pub link_rate_bytes_per_s: Option<u64>,
     /// Bytes that are free on its file system, if that can be told.
     pub free_bytes: Option<u64>,
     /// What it does so that its chunks have all their replicas.
@@ -192,6 +198,8 @@ impl Target {
             received_bytes: status.load.received_bytes,
             sent_bytes: status.load.sent_bytes,
             disk_busy_ns: status.load.disk_busy.as_ns(),
+            disk_rate_bytes_per_s: status.load.disk_rate.map(bytes_per_s),
+            link_rate_bytes_per_s: status.load.link_rate.map(bytes_per_s),
             free_bytes: free_bytes(&status.path),
             repair: Repair::new(status),
         }
@@ -219,6 +227,10 @@ impl Repair {
             walk,
         }
     }
+}
+
+fn bytes_per_s(rate: Rate) -> u64 {
+    rate.as_bps() / 8
 }
 
 /// What an ordinary user may still write there.

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use slotcast_protocol::tape::TargetEntry;
 use slotcast_protocol::{
     ChunkId, InitiatorId, Message, Repair, RepairEffect, RepairInput, RepairOutcome,
     RepairProgress, RepairStatistics, RequestId, State, TargetConfig, TargetId,
 };
 use slotcast_store::{
-    Content, DiskError, OpId, Standing, Statistics, StoringEffect, StoringTarget,
+    Content, DiskError, OpId, QueueRule, Standing, Statistics, StoringEffect, StoringTarget,
 };
-use slotcast_units::{Span, Time};
+use slotcast_units::{Rate, Size, Span, Time};
 
 use crate::disk::{Disk, DiskResult};
 
@@ -53,6 +54,10 @@ pub struct TargetLoad {
     pub sent_bytes: u64,
     /// Time in which its disk had something to do for somebody.
     pub disk_busy: Span,
+    /// How fast its disk puts data on stable storage, once that was measured.
+    pub disk_rate: Option<Rate>,
+    /// How fast chunks come in over its link, at most the agreed rate, once that was measured.
+    pub link_rate: Option<Rate>,
 }
 
 /// One target of this node.
@@ -75,15 +80,19 @@ impl TargetHost {
     /// Begins to open the store; the news say when it is open.
     pub(crate) fn new(
         now: Time,
-        id: TargetId,
-        path: PathBuf,
+        (id, path): (TargetId, PathBuf),
         config: TargetConfig,
         store: slotcast_store::Config,
         disk: Disk,
         repair: Repair,
+        (queue, records): (QueueRule, bool),
     ) -> TargetHost {
         let mut effects = Vec::new();
-        let machine = StoringTarget::open(now, config, store, &mut effects);
+        let mut machine = StoringTarget::open(now, config, store, &mut effects);
+        if records {
+            machine = machine.recording();
+        }
+        let machine = machine.measuring(now, queue);
         let (reading, repairing) = (BTreeMap::new(), Vec::new());
         let mut host = TargetHost {
             id,
@@ -145,6 +154,8 @@ impl TargetHost {
             windows: u32::try_from(open.count()).unwrap_or(u32::MAX),
             at_disk: u32::try_from(self.machine.at_disk()).unwrap_or(u32::MAX),
             disk_busy: self.load.disk_busy + busy,
+            disk_rate: self.machine.measured().0,
+            link_rate: self.machine.measured().1,
             ..self.load
         }
     }
@@ -189,6 +200,16 @@ impl TargetHost {
         self.load.received_bytes += content.bytes().len() as u64;
         self.machine.received(now, request, content, &mut self.effects);
         self.carry_out(now, wishes, news);
+    }
+
+    /// The chunk that is received next came over a link in `took`, from its first byte to its last.
+    pub(crate) fn came(&mut self, now: Time, size: Size, took: Span) {
+        self.machine.came(now, size, took);
+    }
+
+    /// What its machine heard and did, if it records.
+    pub(crate) fn take_tape(&mut self) -> Vec<TargetEntry> {
+        self.machine.take_tape()
     }
 
     /// A chunk came that is not what it is said to be, or not all of it.

@@ -45,8 +45,10 @@ mod ids;
 mod initiator;
 mod message;
 mod proxy;
+mod rate;
 mod repair;
 pub mod selection;
+pub mod tape;
 mod target;
 mod timing;
 mod window;
@@ -65,6 +67,7 @@ pub use message::{
     ProxyReply, ProxyReport, ProxyRequest, PutAccept, PutRequest, ReplicaAck, Taken, Undelivered,
 };
 pub use proxy::{Proxy, ProxyChoice, ProxyConfig, ProxyEffect, ProxyInput};
+pub use rate::{DiskMeter, LinkMeter};
 pub use repair::{
     Inventory, Repair, RepairEffect, RepairInput, RepairOutcome, RepairProgress, RepairRules,
     RepairStatistics,

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use clap::Args;
 use slotcast_lab::InputError;
 use slotcast_node::cluster::{self, NodeFile};
-use slotcast_node::{Node, NodeConfig, StartError, http};
+use slotcast_node::{LEAST_RATE, Limits, Node, NodeConfig, StartError, http};
+use slotcast_units::Rate;
 
 use crate::failure::{Failure, Outcome};
 
@@ -28,7 +29,7 @@ Then, from another terminal:
 Ctrl-C stops it; everything that was acknowledged is on stable storage.")]
 pub(crate) struct Arguments {
     /// Be one node of a cluster, as this file says; see docs/cluster.md
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "targets", "replicas", "listen"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "targets", "replicas", "listen", "disk_rate", "link_rate"])]
     config: Option<PathBuf>,
 
     /// Where the targets keep their chunks: one folder each is made in it
@@ -46,6 +47,22 @@ pub(crate) struct Arguments {
     /// Where to listen
     #[arg(long, value_name = "ADDRESS:PORT", default_value = super::client::DEFAULT_NODE)]
     listen: SocketAddr,
+
+    /// Let the disk of each target be no faster than this, as in 400MB/s
+    #[arg(long, value_name = "RATE", value_parser = limit)]
+    disk_rate: Option<Rate>,
+
+    /// Let the link of each target and of the initiator be no faster than this, as in 10Gbps
+    #[arg(long, value_name = "RATE", value_parser = limit)]
+    link_rate: Option<Rate>,
+}
+
+fn limit(text: &str) -> Result<Rate, String> {
+    let rate: Rate = text.parse().map_err(|error| format!("{error}"))?;
+    match rate >= LEAST_RATE {
+        true => Ok(rate),
+        false => Err(format!("at least {LEAST_RATE}")),
+    }
 }
 
 /// Segments of the folders: small enough for a laptop, where every target reserves two.
@@ -118,7 +135,7 @@ fn join(path: &Path) -> Outcome {
 
 /// A whole cluster in this process.
 fn alone(arguments: &Arguments) -> Outcome {
-    let Arguments { data, targets, replicas, listen, .. } = arguments;
+    let Arguments { data, targets, replicas, listen, disk_rate, link_rate, .. } = arguments;
     if u32::from(*replicas) > *targets {
         let message = format!("{replicas} replicas need as many targets, and there are {targets}");
         let help = Some("give --targets or --replicas another number".into());
@@ -130,6 +147,7 @@ fn alone(arguments: &Arguments) -> Outcome {
         group_size: (*targets).min(9),
         replicas: *replicas,
         segment_size: SEGMENT_SIZE,
+        limits: Limits { disk_rate: *disk_rate, link_rate: *link_rate },
     };
     let node = Node::start(&config).map_err(|error| InputError::plain(error.to_string()))?;
     let address = listener.local_addr().unwrap_or(*listen);

@@ -38,6 +38,7 @@ fn files(base: &Path) -> Vec<NodeFile> {
         map: map.clone(),
         secret: [9; 32],
         gone_after: Span::from_secs(600),
+        limits: Limits::default(),
         targets: vec![TargetFolder {
             target: node.targets[0],
             folder: base.join(node.number.to_string()),

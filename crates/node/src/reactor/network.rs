@@ -1,6 +1,6 @@
 //! What other nodes tell this one.
 
-use slotcast_units::Time;
+use slotcast_units::{Size, Time};
 
 use super::{Due, Reactor};
 use crate::network::NetworkEvent;
@@ -39,6 +39,8 @@ impl Reactor {
                     let (request, name) = (received.request, received.name);
                     match received.content.clone() {
                         Some(content) => {
+                            let size = Size::from_bytes(content.bytes().len() as u64);
+                            host.came(now, size, received.took);
                             host.received(now, request, content, &mut self.wishes, &mut self.news);
                         }
                         None => host.damaged(now, request, name, &mut self.wishes, &mut self.news),

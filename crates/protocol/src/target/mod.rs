@@ -8,7 +8,7 @@ mod tests;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-use slotcast_units::{Size, Span, Time};
+use slotcast_units::{Rate, Size, Span, Time};
 
 pub use disk::{Backpressure, DiskForecast};
 
@@ -86,6 +86,15 @@ pub enum TargetInput<'a> {
         /// For which request.
         request: RequestId,
     },
+    /// The disks were measured: from now on bids count on this.
+    DiskRate {
+        /// How fast each of them is.
+        rate: Rate,
+        /// Backlog from which initiators are asked to wait.
+        queue_limit: Size,
+    },
+    /// The link was measured: from now on windows leave room for what comes slower than agreed.
+    LinkRate(Rate),
 }
 
 /// What the target wants of its host.
@@ -181,6 +190,8 @@ pub struct Target {
     /// Chunks that were read too late for their window are sent in another.
     sends_late_reads: bool,
     late_rejects: u64,
+    /// What chunks come in at, if that is less than agreed.
+    slow_link: Option<Rate>,
 }
 
 /// Most gets that a target holds offers or deliveries for; further ones are asked to come later.
@@ -200,6 +211,7 @@ impl Target {
             rejected: 0,
             late_rejects: 0,
             sends_late_reads: false,
+            slow_link: None,
             config,
         }
     }
@@ -220,6 +232,16 @@ impl Target {
     /// Reservations for outgoing chunks.
     pub fn outgoing(&self) -> &Calendar {
         &self.outgoing
+    }
+
+    /// How fast it expects its disks to be.
+    pub fn disk_rate(&self) -> Rate {
+        self.config.disk.rate()
+    }
+
+    /// How fast it expects chunks to come in.
+    pub fn link_rate(&self) -> Rate {
+        self.slow_link.unwrap_or(self.config.timing.data_rate)
     }
 
     /// Messages that made no sense to this target and were dropped.
@@ -289,6 +311,16 @@ impl Target {
             TargetInput::Sent { request } => {
                 self.outgoing.release(request);
             }
+            TargetInput::DiskRate { rate, queue_limit } => {
+                self.config.disk.follow(now, rate, queue_limit);
+            }
+            TargetInput::LinkRate(rate) => {
+                let is_slower = rate < self.config.timing.data_rate;
+                self.slow_link = is_slower.then_some(rate);
+                if !is_slower {
+                    self.incoming.set_gap(self.config.calendar.gap);
+                }
+            }
         }
     }
 
@@ -318,6 +350,11 @@ impl Target {
 
     fn bid(&mut self, now: Time, m: &PutRequest) -> BidAnswer {
         let size = self.config.window_rule.size_for(&self.config.timing, m.size);
+        if let Some(rate) = self.slow_link {
+            // Chunks overrun their windows by so much; those before and after are taken for alike.
+            let overrun = rate.time_for(m.size).saturating_sub(size.transfer);
+            self.incoming.set_gap(self.config.calendar.gap + overrun);
+        }
         let idle_extension = match self.config.idle_extension {
             IdleExtension::TwoTransfers => size.transfer * 2,
             IdleExtension::TwoTrips => self.config.timing.trip * 2,
