@@ -20,6 +20,7 @@ mod disk;
 mod folder;
 pub mod http;
 pub mod list;
+mod map_keeper;
 mod metrics;
 mod network;
 mod node;

@@ -9,17 +9,19 @@ use std::thread::{self, JoinHandle};
 use crossbeam_channel::{Sender, bounded, unbounded};
 use slotcast_protocol::{
     Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, GetRules, GroupMap,
-    IdleExtension, Initiator, InitiatorConfig, InitiatorId, LayoutError, OfferRule, PutRules,
-    Repair, RepairRules, TargetConfig, TargetId, Timing, WindowRule, selection::SequenceRule,
+    IdleExtension, Initiator, InitiatorConfig, InitiatorId, LayoutError, Membership, OfferRule,
+    PutRules, Repair, RepairRules, TargetConfig, TargetId, Timing, WindowRule,
+    selection::SequenceRule,
 };
 use slotcast_store::Content;
 use slotcast_units::{Rate, Size, Span};
 use tokio::sync::oneshot::{self, Receiver};
 
 use crate::clock::Clock;
-use crate::cluster::NodeFile;
+use crate::cluster::{MapSource, NodeFile};
 use crate::disk::{Disk, Report};
 use crate::folder::{Folder, FolderError};
+use crate::map_keeper::MapKeeper;
 use crate::network::{Network, NetworkConfig, Shared, timing as network_timing};
 use crate::reactor::{Event, GetResult, PutResult, Reactor, TargetStatus};
 use crate::remote::Remote;
@@ -61,6 +63,7 @@ pub struct Node {
     events: Sender<Event>,
     reactor: Option<JoinHandle<()>>,
     network: Option<Arc<Shared>>,
+    keeper: Option<MapKeeper>,
 }
 
 /// What the machines of a node are made of.
@@ -74,6 +77,7 @@ struct Parts<'a> {
     initiator: InitiatorId,
     first_serial: u32,
     patience: Patience,
+    membership: Membership,
 }
 
 /// How long an initiator waits, and how often it asks.
@@ -124,6 +128,7 @@ impl Node {
             initiator: InitiatorId(0),
             first_serial: 0,
             patience: ALONE,
+            membership: Membership::Active,
         };
         Node::run(Clock::start(), parts, |_| Ok(None))
     }
@@ -152,8 +157,9 @@ impl Node {
             // begins where one before is still remembered.
             first_serial: (clock.began().as_ns() >> 16) as u32,
             patience: patience_in_cluster(map.trip),
+            membership: map.node(file.node).map_or(Membership::Active, |node| node.membership),
         };
-        Node::run(clock, parts, |events| {
+        let mut node = Node::run(clock, parts, |events| {
             let config = NetworkConfig {
                 map,
                 groups: &groups,
@@ -167,7 +173,23 @@ impl Node {
             let times = (patience_in_cluster(map.trip).answers, file.gone_after);
             let nodes = map.node_of_targets();
             Ok(Some(Remote::new(file.node, network, &groups, &nodes, times)))
-        })
+        })?;
+        if let Some(shared) = &node.network {
+            node.keeper = Some(MapKeeper::start(file, shared.clone(), node.events.clone())?);
+        }
+        Ok(node)
+    }
+
+    /// Reads the file of the cluster map again, and takes it if that is possible.
+    pub(crate) fn read_map_again(&self) {
+        if let Some(keeper) = &self.keeper {
+            keeper.read_again();
+        }
+    }
+
+    /// Where its cluster map is kept; none of a cluster in one process.
+    pub(crate) fn map_source(&self) -> Option<&MapSource> {
+        self.keeper.as_ref().map(MapKeeper::source)
     }
 
     fn run(
@@ -187,7 +209,7 @@ impl Node {
         let reactor = Reactor::new(clock, inbox, parts.groups, targets, initiator, tell, remote);
         let reactor = thread::Builder::new().name("reactor".into()).spawn(|| reactor.run())?;
         let _ = opened.recv();
-        Ok(Node { events, reactor: Some(reactor), network: shared })
+        Ok(Node { events, reactor: Some(reactor), network: shared, keeper: None })
     }
 
     /// Its network; none of a cluster in one process.
@@ -230,6 +252,8 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
+        // Its thread notices that soon, and is not waited for.
+        drop(self.keeper.take());
         let _ = self.events.send(Event::Stop);
         if let Some(reactor) = self.reactor.take() {
             let _ = reactor.join();
@@ -288,6 +312,7 @@ fn open_target(
         disk: DiskForecast::new(FIRST_DISK_RATE, QUEUE_LIMIT, Backpressure::KeepRoom),
     };
     let repair = Repair::new(REPAIR, position, parts.groups.members(group).len());
+    let repair = (repair, parts.membership);
     Ok(TargetHost::new(clock.now(), id, path.to_path_buf(), target, store, disk, repair))
 }
 
