@@ -28,6 +28,13 @@ pub struct MapNode {
     pub membership: Membership,
 }
 
+impl MapNode {
+    /// What it has to do with the cluster, in a word of the map.
+    pub fn state(&self) -> &'static str {
+        super::name_of(self.membership)
+    }
+}
+
 /// A version of what all nodes of a cluster must agree on. It is changed while they run: see
 /// [`may_follow`](ClusterMap::may_follow).
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -212,7 +212,7 @@ fn only_a_proven_node_of_the_map_is_answered_and_only_once() {
     let header = peer.header(60, None);
     peer.say(header, get_request(2));
     refused(&node, "malformed", 1);
-    let header = Header { epoch: 2, ..peer.header(70, None) };
+    let header = Header { epoch: 3 + 17, ..peer.header(70, None) };
     peer.say(header, get_request(1));
     refused(&node, "epoch", 1);
     let mut forged = asked;
