@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod client;
+pub(crate) mod cluster;
 pub(crate) mod get;
 pub(crate) mod key;
 pub(crate) mod put;

@@ -103,7 +103,7 @@ fn a_node_with_another_key_or_another_map_is_not_heard() {
             _ => {
                 let path = folder.path().join("cluster.toml");
                 let map = fs::read_to_string(&path).expect("it is there");
-                fs::write(path, map.replace("epoch = 1", "epoch = 2")).expect("room");
+                fs::write(path, map.replace("epoch = 1", "epoch = 20")).expect("room");
             }
         }
         cluster.start(2);

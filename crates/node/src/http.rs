@@ -147,7 +147,7 @@ async fn get_chunks(
 
 async fn status_of(node: &Node) -> Result<NodeStatus, Problem> {
     let targets = node.status().await.map_err(|_| Problem::from(ContentError::Stopped))?;
-    Ok(NodeStatus::new(&targets).with_network(node.network()))
+    Ok(NodeStatus::new(&targets).with_network(node.network(), node.map_source()))
 }
 
 async fn get_status(State(node): State<Arc<Node>>) -> Result<Json<NodeStatus>, Problem> {
@@ -161,7 +161,7 @@ async fn get_metrics(State(node): State<Arc<Node>>) -> Result<Response, Problem>
 }
 
 /// Serves on `listener` until the process is told to stop (SIGINT or SIGTERM), and then ends what is
-/// under way. `ready` is called when requests are taken.
+/// under way. A node of a cluster reads its map again on SIGHUP. `ready` is called when requests are taken.
 ///
 /// # Errors
 /// If the system gives no threads, or the listener fails.
@@ -178,8 +178,19 @@ pub fn serve(node: Node, listener: std::net::TcpListener, ready: impl FnOnce()) 
                 _ = interrupt.recv() => {}
             }
         };
+        let node = Arc::new(node);
+        if node.network().is_some() {
+            let mut again = signal(SignalKind::hangup())?;
+            let node = Arc::downgrade(&node);
+            tokio::spawn(async move {
+                while again.recv().await.is_some() {
+                    let Some(node) = node.upgrade() else { return };
+                    let _ = tokio::task::spawn_blocking(move || node.read_map_again()).await;
+                }
+            });
+        }
         ready();
-        axum::serve(listener, router(Arc::new(node))).with_graceful_shutdown(stop).await
+        axum::serve(listener, router(node)).with_graceful_shutdown(stop).await
     })
 }
 

@@ -22,6 +22,7 @@ mod folder;
 pub mod http;
 mod limits;
 pub mod list;
+mod map_keeper;
 mod metrics;
 mod network;
 mod node;

@@ -10,8 +10,9 @@ use std::thread::{self, JoinHandle};
 use crossbeam_channel::{Sender, bounded, unbounded};
 use slotcast_protocol::{
     Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, GetRules, GroupMap,
-    IdleExtension, Initiator, InitiatorConfig, InitiatorId, LayoutError, OfferRule, PutRules,
-    Repair, RepairRules, TargetConfig, TargetId, Timing, WindowRule, selection::SequenceRule,
+    IdleExtension, Initiator, InitiatorConfig, InitiatorId, LayoutError, Membership, OfferRule,
+    PutRules, Repair, RepairRules, TargetConfig, TargetId, Timing, WindowRule,
+    selection::SequenceRule,
 };
 use slotcast_store::{Content, QueueRule};
 use slotcast_units::{Rate, Share, Size, Span};
@@ -19,10 +20,11 @@ use tokio::sync::oneshot::{self, Receiver};
 
 use crate::buffers::Buffers;
 use crate::clock::Clock;
-use crate::cluster::{NodeFile, TargetFolder};
+use crate::cluster::{MapSource, NodeFile, TargetFolder};
 use crate::disk::{Disk, Report};
 use crate::folder::{Folder, FolderError};
 use crate::limits::{Limits, Links};
+use crate::map_keeper::MapKeeper;
 use crate::network::{Network, NetworkConfig, Shared, timing as network_timing};
 use crate::reactor::{Event, GetResult, PutResult, Reactor, Recorded, TargetStatus};
 use crate::remote::Remote;
@@ -94,6 +96,7 @@ pub struct Node {
     events: Sender<Event>,
     reactor: Option<JoinHandle<()>>,
     network: Option<Arc<Shared>>,
+    keeper: Option<MapKeeper>,
 }
 
 /// What the machines of a node are made of.
@@ -107,6 +110,7 @@ struct Parts<'a> {
     queue: QueueRule,
     links: Option<Links>,
     records: bool,
+    membership: Membership,
 }
 
 /// What the nodes of a cluster agree on.
@@ -207,6 +211,7 @@ impl Node {
             queue: hosting.queue,
             links,
             records: hosting.records,
+            membership: Membership::Active,
         };
         Node::run(Clock::start(), parts, |_| Ok(None))
     }
@@ -245,8 +250,9 @@ impl Node {
             queue: QUEUE,
             links: None,
             records: false,
+            membership: map.node(file.node).map_or(Membership::Active, |node| node.membership),
         };
-        Node::run(clock, parts, |events| {
+        let mut node = Node::run(clock, parts, |events| {
             let config = NetworkConfig {
                 map,
                 groups: &groups,
@@ -261,7 +267,23 @@ impl Node {
             let times = (patience_in_cluster(map.trip).answers, file.gone_after);
             let nodes = map.node_of_targets();
             Ok(Some(Remote::new(file.node, network, &groups, &nodes, times)))
-        })
+        })?;
+        if let Some(shared) = &node.network {
+            node.keeper = Some(MapKeeper::start(file, shared.clone(), node.events.clone())?);
+        }
+        Ok(node)
+    }
+
+    /// Reads the file of the cluster map again, and takes it if that is possible.
+    pub(crate) fn read_map_again(&self) {
+        if let Some(keeper) = &self.keeper {
+            keeper.read_again();
+        }
+    }
+
+    /// Where its cluster map is kept; none of a cluster in one process.
+    pub(crate) fn map_source(&self) -> Option<&MapSource> {
+        self.keeper.as_ref().map(MapKeeper::source)
     }
 
     fn run(
@@ -285,7 +307,7 @@ impl Node {
             .recording(records);
         let reactor = thread::Builder::new().name("reactor".into()).spawn(|| reactor.run())?;
         let _ = opened.recv();
-        Ok(Node { events, reactor: Some(reactor), network: shared })
+        Ok(Node { events, reactor: Some(reactor), network: shared, keeper: None })
     }
 
     /// Its network; none of a cluster in one process.
@@ -335,6 +357,8 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
+        // Its thread notices that soon, and is not waited for.
+        drop(self.keeper.take());
         let _ = self.events.send(Event::Stop);
         if let Some(reactor) = self.reactor.take() {
             let _ = reactor.join();
@@ -381,7 +405,15 @@ fn open_target(
     let members = parts.groups.members(config.group).len();
     let repair = Repair::new(REPAIR, config.position, members);
     let (name, how) = ((id, path.to_path_buf()), (parts.queue, parts.records));
-    Ok(TargetHost::new(clock.now(), name, config.clone(), store, disk, repair, how))
+    Ok(TargetHost::new(
+        clock.now(),
+        name,
+        config.clone(),
+        store,
+        disk,
+        (repair, parts.membership),
+        how,
+    ))
 }
 
 fn target_config(

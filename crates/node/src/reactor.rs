@@ -8,6 +8,7 @@
 //! promise are tens of microseconds long. Waiting on the queue with a deadline is precise to what the
 //! kernel's timers are.
 
+mod map;
 mod network;
 mod repair;
 
@@ -25,6 +26,7 @@ use slotcast_units::{Size, Time};
 use tokio::sync::oneshot;
 
 use crate::clock::Clock;
+use crate::cluster::ClusterMap;
 use crate::disk::DiskResult;
 use crate::limits::Links;
 use crate::network::NetworkEvent;
@@ -46,6 +48,8 @@ pub(crate) enum Event {
     Disk(TargetId, OpId, DiskResult),
     /// Boxed, so that it does not make the others larger.
     Network(Box<NetworkEvent>),
+    /// Another version of the cluster map, which may be taken.
+    Map(Box<ClusterMap>),
     Stop,
 }
 
@@ -213,6 +217,7 @@ impl Reactor {
         loop {
             let now = self.clock.now();
             self.run_due(now);
+            self.tell_whether_handed_over();
             let event = match self.agenda.peek() {
                 Some(Reverse((time, _))) => {
                     let deadline = self.clock.instant(*time);
@@ -265,6 +270,7 @@ impl Reactor {
                 }
             }
             Event::Network(event) => self.network(now, *event),
+            Event::Map(map) => self.take_map(now, &map),
             Event::Stop => return false,
         }
         self.settle(now);

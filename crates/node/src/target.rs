@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use slotcast_protocol::tape::TargetEntry;
 use slotcast_protocol::{
-    ChunkId, InitiatorId, Message, Repair, RepairEffect, RepairInput, RepairOutcome,
-    RepairProgress, RepairStatistics, RequestId, State, TargetConfig, TargetId,
+    AckOutcome, ChunkId, InitiatorId, Membership, Message, Repair, RepairEffect, RepairInput,
+    RepairOutcome, RepairProgress, RepairStatistics, RequestId, State, TargetConfig, TargetId,
 };
 use slotcast_store::{
     Content, DiskError, OpId, QueueRule, Standing, Statistics, StoringEffect, StoringTarget,
@@ -71,6 +71,7 @@ pub(crate) struct TargetHost {
     /// What its repair is reading, and whether it is to be put then.
     reading: BTreeMap<ChunkId, bool>,
     repairing: Vec<RepairEffect>,
+    membership: Membership,
     is_gone: bool,
     load: TargetLoad,
     disk_busy_since: Option<Time>,
@@ -84,7 +85,7 @@ impl TargetHost {
         config: TargetConfig,
         store: slotcast_store::Config,
         disk: Disk,
-        repair: Repair,
+        (repair, membership): (Repair, Membership),
         (queue, records): (QueueRule, bool),
     ) -> TargetHost {
         let mut effects = Vec::new();
@@ -92,7 +93,8 @@ impl TargetHost {
         if records {
             machine = machine.recording();
         }
-        let machine = machine.measuring(now, queue);
+        let mut machine = machine.measuring(now, queue);
+        machine.take_puts(membership.takes_puts());
         let (reading, repairing) = (BTreeMap::new(), Vec::new());
         let mut host = TargetHost {
             id,
@@ -103,6 +105,7 @@ impl TargetHost {
             repair,
             reading,
             repairing,
+            membership,
             is_gone: false,
             load: TargetLoad::default(),
             disk_busy_since: None,
@@ -114,6 +117,35 @@ impl TargetHost {
     /// Whether it neither answers nor comes back while the node runs.
     pub(crate) fn is_gone(&self) -> bool {
         matches!(self.machine.standing(), Standing::Failed(_) | Standing::ReadOnly(DiskError::Gone))
+    }
+
+    /// Whether it has a store that can be read.
+    fn is_open(&self) -> bool {
+        self.machine.standing() != Standing::Opening && !self.is_gone()
+    }
+
+    /// What it has to do with the cluster has changed.
+    pub(crate) fn set_membership(
+        &mut self,
+        now: Time,
+        membership: Membership,
+        wishes: &mut Vec<TargetWish>,
+        news: &mut Vec<TargetNews>,
+    ) {
+        self.membership = membership;
+        self.machine.take_puts(membership.takes_puts());
+        if self.is_open() {
+            self.repair(now, RepairInput::Leaves(membership.leaves()), wishes, news);
+        }
+    }
+
+    pub(crate) fn leaves(&self) -> bool {
+        self.membership.leaves()
+    }
+
+    /// Whether it leaves, and others hold all that it holds.
+    pub(crate) fn has_handed_over(&self) -> bool {
+        self.is_open() && self.repair.has_handed_over()
     }
 
     pub(crate) fn repair_statistics(&self) -> RepairStatistics {
@@ -276,12 +308,26 @@ impl TargetHost {
     ) {
         let input = match effect {
             StoringEffect::Disk(id, op) => return self.disk.ask(id, op),
-            StoringEffect::Send(to, message) => return wishes.push(TargetWish::Send(to, message)),
+            StoringEffect::Send(to, message) => {
+                wishes.push(TargetWish::Send(to, message));
+                match message {
+                    Message::ReplicaAck(ack)
+                        if ack.outcome == AckOutcome::Stored && self.membership.leaves() =>
+                    {
+                        RepairInput::Stored
+                    }
+                    _ => return,
+                }
+            }
             StoringEffect::Transfer { request, content, start } => {
                 self.load.sent_bytes += content.bytes().len() as u64;
                 return wishes.push(TargetWish::Transfer { request, content, start });
             }
-            StoringEffect::Opened => return news.push(TargetNews::Opened),
+            StoringEffect::Opened => {
+                news.push(TargetNews::Opened);
+                // Before, there was nothing to walk over.
+                RepairInput::Leaves(self.membership.leaves())
+            }
             StoringEffect::NotOpened(error) => return news.push(TargetNews::NotOpened(error)),
             StoringEffect::Lost(chunk) => RepairInput::Lost(chunk),
             StoringEffect::Fetched(chunk, result) => match (result, self.reading.remove(&chunk)) {
@@ -290,6 +336,10 @@ impl TargetHost {
                     return wishes.push(TargetWish::PutAgain(content));
                 }
                 (Ok(_), Some(_)) => RepairInput::Ended(chunk, RepairOutcome::Complete),
+                // Compaction has moved it while it was read.
+                (Err(_), Some(_)) if self.machine.holds(&chunk) => {
+                    RepairInput::Ended(chunk, RepairOutcome::Failed)
+                }
                 (Err(_), Some(_)) => RepairInput::Ended(chunk, RepairOutcome::NotFound),
                 (_, None) => return,
             },

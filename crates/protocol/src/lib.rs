@@ -55,7 +55,7 @@ mod window;
 pub mod wire;
 
 pub use calendar::{Calendar, CalendarRules, NoReservation, OfferRule, Reservation, State};
-pub use group::{GroupMap, LayoutError, Members};
+pub use group::{GroupMap, LayoutError, Member, Members, Membership};
 pub use ids::{ChunkId, GroupId, InitiatorId, RequestId, TargetId, Term};
 pub use initiator::{
     Choosy, Failure, GetRules, Initiator, InitiatorConfig, InitiatorEffect, InitiatorInput,

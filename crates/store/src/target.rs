@@ -266,6 +266,11 @@ impl StoringTarget {
         &self.machine
     }
 
+    /// Whether it takes chunks that it does not hold; if not, it keeps what it has promised.
+    pub fn take_puts(&mut self, takes_puts: bool) {
+        self.machine.take_puts(takes_puts);
+    }
+
     /// Forgets what was promised to initiators, as a restart does, and keeps what is stored.
     pub fn forget_promises(&mut self, now: Time) {
         self.machine.restart(now);

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use slotcast_lab::InputError;
-use slotcast_node::cluster::{self, NodeFile};
+use slotcast_node::cluster::NodeFile;
 use slotcast_node::{LEAST_RATE, Limits, Node, NodeConfig, StartError, http};
 use slotcast_units::Rate;
 
@@ -89,14 +89,10 @@ fn listen_at(address: SocketAddr, option: &str) -> Result<TcpListener, Box<Input
 
 /// One node of a cluster.
 fn join(path: &Path) -> Outcome {
-    let file = NodeFile::read(path).map_err(|error| {
-        let cluster::FileError { file, text, span, message, help } = *error;
-        let error = match span {
-            Some(span) => InputError::in_file(&file, &text, span, message),
-            None => InputError::plain(format!("`{file}` {message}")),
-        };
-        error.with_help(help)
-    })?;
+    let file = NodeFile::read(path).map_err(super::cluster::wrong_file)?;
+    if let Some(warning) = &file.warning {
+        eprintln!("Warning: {warning}");
+    }
     let listener = listen_at(file.http, "http")?;
     let node = Node::join(&file, SEGMENT_SIZE).map_err(|error| {
         let help = match &error {

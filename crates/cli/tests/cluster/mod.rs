@@ -1,5 +1,7 @@
 //! A cluster of real processes.
 
+pub(crate) mod etcd;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write as _};
@@ -121,6 +123,19 @@ impl Cluster {
     pub(crate) fn start_all(&mut self) {
         (0..self.hosts.len()).for_each(|node| self.start(node));
         (0..self.hosts.len()).for_each(|node| self.wait_for_peers(node, self.hosts.len() - 1));
+    }
+
+    /// The files of another node, which starts as those before.
+    pub(crate) fn add(&mut self, host: Host, file: &str) {
+        let number = self.hosts.len();
+        fs::write(self.folder.join(format!("node-{number}.toml")), file).expect("room");
+        self.hosts.push(host);
+        self.nodes.push(None);
+    }
+
+    /// Where `node` serves HTTP.
+    pub(crate) fn http(&self, node: usize) -> String {
+        self.running(node).http.clone()
     }
 
     fn running(&self, node: usize) -> &Node {

@@ -77,6 +77,8 @@ pub(crate) struct Heard {
     pub(crate) received: Time,
     /// By how much the sender's clock is ahead.
     pub(crate) ahead: i64,
+    /// The sender has a later version of the cluster map.
+    pub(crate) knows_more: bool,
 }
 
 /// A chunk that was sent to this node.

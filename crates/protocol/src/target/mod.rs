@@ -189,6 +189,7 @@ pub struct Target {
     rejected: u64,
     /// Chunks that were read too late for their window are sent in another.
     sends_late_reads: bool,
+    takes_puts: bool,
     late_rejects: u64,
     /// What chunks come in at, if that is less than agreed.
     slow_link: Option<Rate>,
@@ -212,6 +213,7 @@ impl Target {
             late_rejects: 0,
             sends_late_reads: false,
             slow_link: None,
+            takes_puts: true,
             config,
         }
     }
@@ -222,6 +224,11 @@ impl Target {
     #[must_use]
     pub fn sending_late_reads(self) -> Target {
         Target { sends_late_reads: true, ..self }
+    }
+
+    /// Whether it bids for chunks that it does not hold; if not, it keeps what it has promised.
+    pub fn take_puts(&mut self, takes_puts: bool) {
+        self.takes_puts = takes_puts;
     }
 
     /// Reservations for incoming chunks.
@@ -377,7 +384,8 @@ impl Target {
             ),
             idle_extension,
         };
-        match self.incoming.offer(now, &ask) {
+        let offer = if self.takes_puts { self.incoming.offer(now, &ask) } else { None };
+        match offer {
             Some(window) => BidAnswer::Window(window),
             None => {
                 BidAnswer::NotNow { retry_after: self.incoming.busy_for(now).max(size.bid) / 2 }
