@@ -4,6 +4,7 @@ pub(crate) mod bench;
 mod client;
 pub(crate) mod get;
 pub(crate) mod key;
+mod log;
 pub(crate) mod put;
 pub(crate) mod serve;
 pub(crate) mod stat;

@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, IoSlice};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use bytes::Bytes;
-use crossbeam_channel::{Receiver, Sender, unbounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use slotcast_store::{Content, DiskError, Op, OpId, Output, SegmentId};
 
 use crate::folder::{Folder, read_at};
+use crate::journal::Throttle;
 
 /// What an operation came to.
 pub type DiskResult = Result<Output, DiskError>;
@@ -20,10 +23,15 @@ pub type Report = Arc<dyn Fn(OpId, DiskResult) + Send + Sync>;
 
 type Task = (OpId, Op);
 
+/// How often a disk without work is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// The files of one folder, open.
 struct Files {
     folder: Folder,
     open: Mutex<BTreeMap<SegmentId, Arc<File>>>,
+    failures: Mutex<Throttle>,
+    is_gone: AtomicBool,
 }
 
 impl Files {
@@ -45,6 +53,28 @@ impl Files {
         }
     }
 
+    /// Whether the folder is still there; once gone it stays so.
+    fn look(&self) -> bool {
+        if !self.folder.is_there() {
+            self.is_gone.store(true, Ordering::Relaxed);
+        }
+        !self.is_gone.load(Ordering::Relaxed)
+    }
+
+    /// What an error means to the store. What the system says is of use to people only.
+    fn failed(&self, error: &io::Error) -> DiskError {
+        let meaning = meaning(error);
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        // A disk that is full is tried again and again, and its target says that it is.
+        if meaning != DiskError::Full
+            && let Some(left_out) = failures.admit()
+        {
+            let folder = self.folder.segments().display();
+            tracing::warn!(%folder, %error, left_out, "disk operation failed");
+        }
+        meaning
+    }
+
     fn carry_out(&self, op: Op) -> io::Result<Output> {
         match op {
             Op::List => return Ok(Output::Segments(self.folder.list()?)),
@@ -55,7 +85,12 @@ impl Files {
             Op::Write { segment, offset, parts } => {
                 write_all(&*self.get(segment)?, offset, &parts)?;
             }
-            Op::Flush { segment } => self.get(segment)?.sync_data()?,
+            Op::Flush { segment } => {
+                self.get(segment)?.sync_data()?;
+                if !self.look() {
+                    return Err(io::ErrorKind::NotFound.into());
+                }
+            }
             Op::Cut { segment, offset, length } => {
                 self.folder.cut_segment(&*self.get(segment)?, offset, length)?;
             }
@@ -115,6 +150,7 @@ fn meaning(error: &io::Error) -> DiskError {
 
 /// The threads of one folder.
 pub struct Disk {
+    files: Arc<Files>,
     writes: Option<Sender<Task>>,
     reads: Option<Sender<Task>>,
     threads: Vec<JoinHandle<()>>,
@@ -126,14 +162,24 @@ impl Disk {
     /// # Errors
     /// If the system gives no thread.
     pub fn start(folder: Folder, readers: usize, report: &Report) -> io::Result<Disk> {
-        let files = Arc::new(Files { folder, open: Mutex::new(BTreeMap::new()) });
+        let files = Arc::new(Files {
+            folder,
+            open: Mutex::new(BTreeMap::new()),
+            failures: Mutex::new(Throttle::new()),
+            is_gone: AtomicBool::new(false),
+        });
         let (writes, to_write) = unbounded();
         let (reads, to_read) = unbounded();
         let mut threads = vec![spawn("disk-write", &files, to_write, report)?];
         for _ in 0..readers {
             threads.push(spawn("disk-read", &files, to_read.clone(), report)?);
         }
-        Ok(Disk { writes: Some(writes), reads: Some(reads), threads })
+        Ok(Disk { files, writes: Some(writes), reads: Some(reads), threads })
+    }
+
+    /// Whether its folder is not there any more, as was last seen: after every flush, and every second.
+    pub fn is_gone(&self) -> bool {
+        self.files.is_gone.load(Ordering::Relaxed)
     }
 
     /// Begins an operation.
@@ -165,8 +211,14 @@ fn spawn(
 ) -> io::Result<JoinHandle<()>> {
     let (files, report) = (files.clone(), report.clone());
     thread::Builder::new().name(name.into()).spawn(move || {
-        for (id, op) in tasks {
-            report(id, files.carry_out(op).map_err(|error| meaning(&error)));
+        loop {
+            match tasks.recv_timeout(LOOK) {
+                Ok((id, op)) => {
+                    report(id, files.carry_out(op).map_err(|error| files.failed(&error)));
+                }
+                Err(RecvTimeoutError::Timeout) => drop(files.look()),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
         }
     })
 }

@@ -10,10 +10,12 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, Path, Query, State};
+use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
 use axum::http::{StatusCode, header};
+use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, put};
 use axum::{Json, Router};
@@ -171,10 +173,11 @@ pub fn serve(node: Node, listener: std::net::TcpListener, ready: impl FnOnce()) 
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let stop = async move {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
+            let signal = tokio::select! {
+                _ = terminate.recv() => "SIGTERM",
+                _ = interrupt.recv() => "SIGINT",
+            };
+            tracing::info!(signal, "stopping: what is under way is ended first");
         };
         ready();
         axum::serve(listener, router(Arc::new(node))).with_graceful_shutdown(stop).await
@@ -183,12 +186,28 @@ pub fn serve(node: Node, listener: std::net::TcpListener, ready: impl FnOnce()) 
 
 /// Everything that a node serves.
 pub fn router(node: Arc<Node>) -> Router {
-    Router::new()
+    let router = Router::new()
         .route("/v1/content", put(put_content))
         .route("/v1/content/{address}", get(get_content))
         .route("/v1/content/{address}/chunks", get(get_chunks))
         .route("/v1/status", get(get_status))
         .route("/metrics", get(get_metrics))
         .layer(DefaultBodyLimit::disable())
-        .with_state(node)
+        .with_state(node);
+    // Asked once: a layer costs every request something.
+    match tracing::enabled!(tracing::Level::DEBUG) {
+        true => router.layer(from_fn(log_request)),
+        false => router,
+    }
+}
+
+/// Logs a request when its answer begins; of what is streamed, the rest comes later.
+async fn log_request(request: Request, next: Next) -> Response {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let began = Instant::now();
+    let response = next.run(request).await;
+    let elapsed_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+    let status = response.status().as_u16();
+    tracing::debug!(%method, path, status, elapsed_us, "http request");
+    response
 }

@@ -19,6 +19,7 @@ pub mod content_stream;
 mod disk;
 mod folder;
 pub mod http;
+mod journal;
 pub mod list;
 mod metrics;
 mod network;

@@ -233,6 +233,7 @@ impl Drop for Node {
         let _ = self.events.send(Event::Stop);
         if let Some(reactor) = self.reactor.take() {
             let _ = reactor.join();
+            tracing::info!("stopped");
         }
     }
 }

@@ -20,7 +20,7 @@ use slotcast_protocol::{
     Message, RepairInput, RepairOutcome, RepairProgress, RepairStatistics, RequestId, TargetId,
 };
 use slotcast_store::{Content, OpId, Standing, Statistics};
-use slotcast_units::{Size, Time};
+use slotcast_units::{Size, Span, Time};
 use tokio::sync::oneshot;
 
 use crate::clock::Clock;
@@ -33,6 +33,9 @@ use crate::target::{TargetHost, TargetLoad, TargetNews, TargetWish};
 pub type PutResult = Result<(), Failure>;
 /// How a get ended.
 pub type GetResult = Result<Content, Failure>;
+
+/// How often folders are looked at.
+const LOOK: Span = Span::from_secs(1);
 
 /// What others want of the reactor.
 pub(crate) enum Event {
@@ -106,6 +109,8 @@ enum Due {
     Changed(GroupId),
     /// A node may have been silent for too long.
     NodeGone(u32),
+    /// Folders may have disappeared.
+    Look,
 }
 
 /// Between machines of this node.
@@ -178,6 +183,7 @@ impl Reactor {
                 self.at(gone_at, Due::NodeGone(node));
             }
         }
+        self.at(now + LOOK, Due::Look);
         loop {
             let now = self.clock.now();
             self.run_due(now);
@@ -258,6 +264,16 @@ impl Reactor {
         self.initiator.put(now, chunk, size, &self.groups, effects)
     }
 
+    fn look(&mut self, now: Time) {
+        self.at(now + LOOK, Due::Look);
+        for target in self.targets.keys().copied().collect::<Vec<_>>() {
+            if let Some(host) = self.targets.get_mut(&target) {
+                host.look(now, &mut self.wishes, &mut self.news);
+                self.heed(now, target);
+            }
+        }
+    }
+
     fn status(&self, now: Time) -> Vec<TargetStatus> {
         let status = |host: &TargetHost| TargetStatus {
             target: host.id,
@@ -298,9 +314,11 @@ impl Reactor {
                     let is_gone =
                         self.remote.as_ref().is_some_and(|remote| remote.is_gone(now, node));
                     if is_gone {
+                        tracing::warn!(node, "peer gone: what it held is replaced");
                         self.node_changed(now, node);
                     }
                 }
+                Some(Due::Look) => self.look(now),
                 None => {}
             }
             self.settle(now);

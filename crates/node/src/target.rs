@@ -13,6 +13,7 @@ use slotcast_store::{
 use slotcast_units::{Span, Time};
 
 use crate::disk::{Disk, DiskResult};
+use crate::journal::TargetJournal;
 
 /// What a target wants of the node around it.
 #[derive(Debug)]
@@ -67,6 +68,7 @@ pub(crate) struct TargetHost {
     reading: BTreeMap<ChunkId, bool>,
     repairing: Vec<RepairEffect>,
     is_gone: bool,
+    journal: TargetJournal,
     load: TargetLoad,
     disk_busy_since: Option<Time>,
 }
@@ -95,6 +97,7 @@ impl TargetHost {
             reading,
             repairing,
             is_gone: false,
+            journal: TargetJournal::new(),
             load: TargetLoad::default(),
             disk_busy_since: None,
         };
@@ -209,6 +212,19 @@ impl TargetHost {
         self.machine.sent(now, request);
     }
 
+    /// Sees whether its folder has disappeared.
+    pub(crate) fn look(
+        &mut self,
+        now: Time,
+        wishes: &mut Vec<TargetWish>,
+        news: &mut Vec<TargetNews>,
+    ) {
+        if !self.is_gone && self.disk.is_gone() {
+            self.machine.disk_gone(now, &mut self.effects);
+            self.carry_out(now, wishes, news);
+        }
+    }
+
     /// The disk has done something.
     pub(crate) fn disk(
         &mut self,
@@ -240,7 +256,13 @@ impl TargetHost {
             }
         }
         self.account(now);
-        if !self.is_gone && self.machine.standing() == Standing::ReadOnly(DiskError::Gone) {
+        let (id, machine, repair) = (self.id, &self.machine, &self.repair);
+        let standing = machine.standing();
+        self.journal.standing(id, &self.path, standing, || machine.statistics());
+        self.journal.walk(now, id, repair.progress(now).is_some(), || {
+            (repair.statistics(), machine.statistics().chunks)
+        });
+        if !self.is_gone && standing == Standing::ReadOnly(DiskError::Gone) {
             self.is_gone = true;
             news.push(TargetNews::Gone);
         }
@@ -262,7 +284,10 @@ impl TargetHost {
             }
             StoringEffect::Opened => return news.push(TargetNews::Opened),
             StoringEffect::NotOpened(error) => return news.push(TargetNews::NotOpened(error)),
-            StoringEffect::Lost(chunk) => RepairInput::Lost(chunk),
+            StoringEffect::Lost(chunk) => {
+                self.journal.lost(self.id, &self.path, &chunk);
+                RepairInput::Lost(chunk)
+            }
             StoringEffect::Fetched(chunk, result) => match (result, self.reading.remove(&chunk)) {
                 // An empty chunk is never sent: it has no replicas to make.
                 (Ok(content), Some(true)) if !content.bytes().is_empty() => {

@@ -10,6 +10,8 @@ use slotcast_lab::InputError;
 use slotcast_node::cluster::{self, NodeFile};
 use slotcast_node::{Node, NodeConfig, StartError, http};
 
+use super::log::LogOptions;
+use crate::VERSION;
 use crate::failure::{Failure, Outcome};
 
 /// Start a store: a whole cluster in this process, on folders of this machine
@@ -46,12 +48,17 @@ pub(crate) struct Arguments {
     /// Where to listen
     #[arg(long, value_name = "ADDRESS:PORT", default_value = super::client::DEFAULT_NODE)]
     listen: SocketAddr,
+
+    #[command(flatten)]
+    log: LogOptions,
 }
 
 /// Segments of the folders: small enough for a laptop, where every target reserves two.
 const SEGMENT_SIZE: u64 = 64 << 20;
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let log = arguments.log.start();
+    let _log = log.map_err(|error| Failure::Output("the log".into(), error))?;
     match &arguments.config {
         Some(path) => join(path),
         None => alone(arguments),
@@ -81,6 +88,19 @@ fn join(path: &Path) -> Outcome {
         error.with_help(help)
     })?;
     let listener = listen_at(file.http, "http")?;
+    tracing::info!(
+        version = VERSION,
+        config = %path.display(),
+        name = file.name,
+        node = file.node,
+        nodes = file.map.nodes.len(),
+        epoch = file.map.epoch,
+        targets = file.targets.len(),
+        replicas = file.map.replicas,
+        datagrams = %file.listen,
+        http = %file.http,
+        "starting"
+    );
     let node = Node::join(&file, SEGMENT_SIZE).map_err(|error| {
         let help = match &error {
             StartError::Network(_, error) => match error.kind() {
@@ -125,6 +145,14 @@ fn alone(arguments: &Arguments) -> Outcome {
         return Err(InputError::plain(message).with_help(help).into());
     }
     let listener = listen_at(*listen, "--listen")?;
+    tracing::info!(
+        version = VERSION,
+        data = %data.display(),
+        targets,
+        replicas,
+        http = %listen,
+        "starting"
+    );
     let config = NodeConfig {
         folders: (0..*targets).map(|n| data.join(format!("target-{n:03}"))).collect(),
         group_size: (*targets).min(9),
