@@ -150,7 +150,8 @@ fn meaning(error: &io::Error) -> DiskError {
 
 /// The threads of one folder.
 pub struct Disk {
-    files: Arc<Files>,
+    /// None of a folder that cannot be used: every operation fails with this.
+    files: Result<Arc<Files>, (DiskError, Report)>,
     writes: Option<Sender<Task>>,
     reads: Option<Sender<Task>>,
     threads: Vec<JoinHandle<()>>,
@@ -174,16 +175,26 @@ impl Disk {
         for _ in 0..readers {
             threads.push(spawn("disk-read", &files, to_read.clone(), report)?);
         }
-        Ok(Disk { files, writes: Some(writes), reads: Some(reads), threads })
+        Ok(Disk { files: Ok(files), writes: Some(writes), reads: Some(reads), threads })
     }
 
     /// Whether its folder is not there any more, as was last seen: after every flush, and every second.
     pub fn is_gone(&self) -> bool {
-        self.files.is_gone.load(Ordering::Relaxed)
+        self.files.as_ref().is_ok_and(|files| files.is_gone.load(Ordering::Relaxed))
+    }
+
+    /// The disk of a folder that cannot be used, because of `error`: its target fails to open, and the node
+    /// goes on with the rest.
+    pub(crate) fn unusable(error: &io::Error, report: Report) -> Disk {
+        let files = Err((meaning(error), report));
+        Disk { files, writes: None, reads: None, threads: Vec::new() }
     }
 
     /// Begins an operation.
     pub fn ask(&self, id: OpId, op: Op) {
+        if let Err((error, report)) = &self.files {
+            return report(id, Err(*error));
+        }
         let is_read = matches!(op, Op::List | Op::Read { .. } | Op::ReadContent { .. });
         let queue = if is_read { &self.reads } else { &self.writes };
         if let Some(queue) = queue {

@@ -35,5 +35,5 @@ pub use disk::{Disk, DiskResult, Report};
 pub use folder::{Folder, FolderError};
 pub use network::measure;
 pub use node::{Node, NodeConfig, StartError};
-pub use reactor::{GetResult, PutResult, TargetStatus};
+pub use reactor::{GetResult, Holders, PutResult, TargetStatus};
 pub use target::TargetLoad;

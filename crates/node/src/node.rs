@@ -8,9 +8,10 @@ use std::thread::{self, JoinHandle};
 
 use crossbeam_channel::{Sender, bounded, unbounded};
 use slotcast_protocol::{
-    Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, GetRules, GroupMap,
-    IdleExtension, Initiator, InitiatorConfig, InitiatorId, LayoutError, OfferRule, PutRules,
-    Repair, RepairRules, TargetConfig, TargetId, Timing, WindowRule, selection::SequenceRule,
+    Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, Finder, GetRules,
+    GroupMap, IdleExtension, Initiator, InitiatorConfig, InitiatorId, LayoutError, OfferRule,
+    PutRules, Repair, RepairRules, TargetConfig, TargetId, Timing, WindowRule,
+    selection::SequenceRule,
 };
 use slotcast_store::Content;
 use slotcast_units::{Rate, Size, Span};
@@ -21,7 +22,7 @@ use crate::cluster::NodeFile;
 use crate::disk::{Disk, Report};
 use crate::folder::{Folder, FolderError};
 use crate::network::{Network, NetworkConfig, Shared, timing as network_timing};
-use crate::reactor::{Event, GetResult, PutResult, Reactor, TargetStatus};
+use crate::reactor::{Event, GetResult, Holders, PutResult, Reactor, TargetStatus};
 use crate::remote::Remote;
 use crate::target::TargetHost;
 
@@ -111,7 +112,8 @@ impl Node {
     /// unusable.
     ///
     /// # Errors
-    /// If a folder cannot be used at all, or there are too few for a group.
+    /// If no folder can be used, one is used by another process or is not what this program wrote, or there
+    /// are too few for a group.
     pub fn start(config: &NodeConfig) -> Result<Node, StartError> {
         let count = u32::try_from(config.folders.len()).unwrap_or(u32::MAX);
         let parts = Parts {
@@ -131,7 +133,7 @@ impl Node {
     /// The same for one node of a cluster, which speaks with the others by UDP. It does not wait for them.
     ///
     /// # Errors
-    /// If a folder cannot be used at all, or the address is not to be had.
+    /// As for [`Node::start`], or if the address is not to be had.
     pub fn join(file: &NodeFile, segment_size: u64) -> Result<Node, StartError> {
         Node::join_with(Clock::start_at_date(), file, segment_size)
     }
@@ -177,14 +179,25 @@ impl Node {
     ) -> Result<Node, StartError> {
         let (events, inbox) = unbounded();
         let mut targets = Vec::new();
+        let mut unusable = Vec::new();
         for (target, path) in &parts.targets {
-            targets.push(open_target(*target, path, &parts, clock, &events)?);
+            let (host, error) = open_target(*target, path, &parts, clock, &events)?;
+            targets.push(host);
+            unusable.extend(error);
+        }
+        // A node goes on with the rest. Without any there is most likely a slip in what it was told.
+        if unusable.len() == targets.len()
+            && let Some(error) = unusable.into_iter().next()
+        {
+            return Err(error.into());
         }
         let initiator = Initiator::new(initiator_config(&parts)).counting_from(parts.first_serial);
+        let finder = Finder::new(parts.initiator, parts.patience.answers, parts.first_serial);
         let (tell, opened) = bounded(1);
         let remote = network(&events)?.map(Box::new);
         let shared = remote.as_ref().map(|remote| remote.shared().clone());
-        let reactor = Reactor::new(clock, inbox, parts.groups, targets, initiator, tell, remote);
+        let reactor =
+            Reactor::new(clock, inbox, parts.groups, targets, (initiator, finder), tell, remote);
         let reactor = thread::Builder::new().name("reactor".into()).spawn(|| reactor.run())?;
         let _ = opened.recv();
         Ok(Node { events, reactor: Some(reactor), network: shared })
@@ -213,8 +226,8 @@ impl Node {
         result
     }
 
-    /// Which targets of this node hold a chunk.
-    pub fn holders(&self, chunk: ChunkId) -> Receiver<Vec<TargetId>> {
+    /// Which targets of the whole cluster hold a chunk, as far as they answer within 700 ms.
+    pub fn holders(&self, chunk: ChunkId) -> Receiver<Holders> {
         let (reply, result) = oneshot::channel();
         let _ = self.events.send(Event::Holders(chunk, reply));
         result
@@ -257,20 +270,32 @@ const REPAIR: RepairRules = RepairRules {
     retry: Span::from_secs(30),
 };
 
+/// A target on the folder at `path`; with the error, one that fails to open, if the system does not give
+/// the folder.
 fn open_target(
     id: TargetId,
     path: &Path,
     parts: &Parts<'_>,
     clock: Clock,
     events: &Sender<Event>,
-) -> Result<TargetHost, StartError> {
-    let folder = Folder::open(path, parts.segment_size)?;
-    let store = folder.config();
+) -> Result<(TargetHost, Option<FolderError>), StartError> {
+    let folder = Folder::open(path, parts.segment_size);
     let events = events.clone();
     let report: Report = Arc::new(move |op, result| {
         let _ = events.send(Event::Disk(id, op, result));
     });
-    let disk = Disk::start(folder, 2, &report)?;
+    let (store, disk, unusable) = match folder {
+        Ok(folder) => (folder.config(), Disk::start(folder, 2, &report)?, None),
+        Err(unusable) => {
+            let FolderError::Io { error, .. } = &unusable else { return Err(unusable.into()) };
+            tracing::error!(target = id.0, folder = %path.display(), cause = %unusable, "folder unusable");
+            let store = slotcast_store::Config {
+                segment_size: parts.segment_size,
+                ..slotcast_store::Config::new(slotcast_store::Identity([0; 32]))
+            };
+            (store, Disk::unusable(error, report), Some(unusable))
+        }
+    };
     let (group, position) = parts.groups.seat(id);
     let target = TargetConfig {
         group,
@@ -289,7 +314,8 @@ fn open_target(
         disk: DiskForecast::new(FIRST_DISK_RATE, QUEUE_LIMIT, Backpressure::KeepRoom),
     };
     let repair = Repair::new(REPAIR, position, parts.groups.members(group).len());
-    Ok(TargetHost::new(clock.now(), id, path.to_path_buf(), target, store, disk, repair))
+    let host = TargetHost::new(clock.now(), id, path.to_path_buf(), target, store, disk, repair);
+    Ok((host, unusable))
 }
 
 fn initiator_config(parts: &Parts<'_>) -> InitiatorConfig {

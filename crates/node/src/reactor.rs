@@ -8,6 +8,7 @@
 //! promise are tens of microseconds long. Waiting on the queue with a deadline is precise to what the
 //! kernel's timers are.
 
+mod find;
 mod network;
 mod repair;
 
@@ -16,8 +17,9 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use slotcast_protocol::{
-    ChunkId, Failure, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorInput, Members,
-    Message, RepairInput, RepairOutcome, RepairProgress, RepairStatistics, RequestId, TargetId,
+    ChunkId, Failure, Finder, FinderInput, GroupId, GroupMap, Initiator, InitiatorEffect,
+    InitiatorInput, Members, Message, RepairInput, RepairOutcome, RepairProgress, RepairStatistics,
+    RequestId, TargetId,
 };
 use slotcast_store::{Content, OpId, Standing, Statistics};
 use slotcast_units::{Size, Span, Time};
@@ -28,6 +30,8 @@ use crate::disk::DiskResult;
 use crate::network::NetworkEvent;
 use crate::remote::{Remote, answer_for};
 use crate::target::{TargetHost, TargetLoad, TargetNews, TargetWish};
+
+pub use find::Holders;
 
 /// How a put ended.
 pub type PutResult = Result<(), Failure>;
@@ -41,7 +45,7 @@ const LOOK: Span = Span::from_secs(1);
 pub(crate) enum Event {
     Put(Content, oneshot::Sender<PutResult>),
     Get(ChunkId, oneshot::Sender<GetResult>),
-    Holders(ChunkId, oneshot::Sender<Vec<TargetId>>),
+    Holders(ChunkId, oneshot::Sender<Holders>),
     Status(oneshot::Sender<Vec<TargetStatus>>),
     Disk(TargetId, OpId, DiskResult),
     /// Boxed, so that it does not make the others larger.
@@ -99,6 +103,8 @@ impl Running {
 /// What is due at a time.
 enum Due {
     Wake,
+    /// The finder wants to be woken.
+    WakeFinder,
     /// The chunk of a put leaves for some members of a group.
     Transfer(RequestId, GroupId, Members),
     /// A chunk leaves a target for an initiator.
@@ -127,6 +133,8 @@ pub(crate) struct Reactor {
     targets: BTreeMap<TargetId, TargetHost>,
     initiator: Initiator,
     running: BTreeMap<RequestId, Running>,
+    finder: Finder,
+    finding: BTreeMap<RequestId, oneshot::Sender<Holders>>,
     /// By time, then in the order in which they were asked for.
     agenda: BinaryHeap<Reverse<(Time, u64)>>,
     due: BTreeMap<u64, Due>,
@@ -149,7 +157,7 @@ impl Reactor {
         events: Receiver<Event>,
         groups: GroupMap,
         targets: Vec<TargetHost>,
-        initiator: Initiator,
+        (initiator, finder): (Initiator, Finder),
         opened: Sender<()>,
         remote: Option<Box<Remote>>,
     ) -> Reactor {
@@ -161,6 +169,8 @@ impl Reactor {
             targets: targets.into_iter().map(|host| (host.id, host)).collect(),
             initiator,
             running: BTreeMap::new(),
+            finder,
+            finding: BTreeMap::new(),
             agenda: BinaryHeap::new(),
             due: BTreeMap::new(),
             asked: 0,
@@ -223,10 +233,7 @@ impl Reactor {
                 let request = self.initiator.get(now, chunk, &self.groups, effects);
                 self.running.insert(request, Running::Get(None, reply));
             }
-            Event::Holders(chunk, reply) => {
-                let holders = self.targets.values().filter(|host| host.holds(&chunk));
-                let _ = reply.send(holders.map(|host| host.id).collect());
-            }
+            Event::Holders(chunk, reply) => self.find(now, chunk, reply),
             Event::Status(reply) => drop(reply.send(self.status(now))),
             Event::Disk(target, op, result) => {
                 if let Some(host) = self.targets.get_mut(&target) {
@@ -301,6 +308,7 @@ impl Reactor {
             self.agenda.pop();
             match self.due.remove(&number) {
                 Some(Due::Wake) => self.tell_initiator(now, InitiatorInput::Wake),
+                Some(Due::WakeFinder) => self.tell_finder(now, FinderInput::Wake),
                 Some(Due::Transfer(request, group, to)) => self.transfer(now, request, group, to),
                 Some(Due::Delivery(target, request, content)) => {
                     if let Some(host) = self.targets.get_mut(&target) {
@@ -352,6 +360,9 @@ impl Reactor {
                         host.message(now, &message, &mut self.wishes, &mut self.news);
                         self.heed(now, target);
                     }
+                }
+                Some(Local::ToInitiator(Message::FindReply(reply))) => {
+                    self.tell_finder(now, FinderInput::Reply(&reply));
                 }
                 Some(Local::ToInitiator(message)) => {
                     self.tell_initiator(now, InitiatorInput::Message(&message));
@@ -405,18 +416,7 @@ impl Reactor {
         for effect in effects.drain(..) {
             match effect {
                 InitiatorEffect::Multicast { group, to, message } => {
-                    let to = match &mut self.remote {
-                        Some(remote) => remote.tell_group(now, group, to, message, &mut self.local),
-                        None => to,
-                    };
-                    for position in to.iter() {
-                        let target = self.groups.members(group)[usize::from(position)];
-                        if self.targets.get(&target).is_some_and(TargetHost::is_gone) {
-                            answer_for(&message, position, &mut self.local);
-                        } else {
-                            self.local.push_back(Local::ToTarget(target, message));
-                        }
-                    }
+                    self.multicast(now, group, to, message);
                 }
                 InitiatorEffect::Transfer { request, group, to, start, .. } => {
                     if let Some(Running::PutAgain { made, .. }) = self.running.get_mut(&request) {
@@ -444,6 +444,22 @@ impl Reactor {
         // Repair may have started something in the meantime.
         if self.initiator_effects.is_empty() {
             self.initiator_effects = effects;
+        }
+    }
+
+    /// Says something to members of a group, wherever they are.
+    fn multicast(&mut self, now: Time, group: GroupId, to: Members, message: Message) {
+        let to = match &mut self.remote {
+            Some(remote) => remote.tell_group(now, group, to, message, &mut self.local),
+            None => to,
+        };
+        for position in to.iter() {
+            let target = self.groups.members(group)[usize::from(position)];
+            if self.targets.get(&target).is_some_and(TargetHost::is_gone) {
+                answer_for(&message, position, &mut self.local);
+            } else {
+                self.local.push_back(Local::ToTarget(target, message));
+            }
         }
     }
 

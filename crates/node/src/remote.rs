@@ -1,7 +1,7 @@
 //! The other nodes, as the reactor sees them: where the members of a group are, on which clock they speak,
 //! and who is not there.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use slotcast_protocol::{
@@ -243,6 +243,13 @@ impl Remote {
     pub(crate) fn groups_of(&self, node: u32) -> Vec<GroupId> {
         let all = (0..).map(GroupId).zip(&self.nodes);
         all.filter(|(_, nodes)| nodes.contains(&node)).map(|(group, _)| group).collect()
+    }
+
+    /// The nodes of members of `group`, each once.
+    pub(crate) fn nodes_of(&self, group: GroupId, members: Members) -> Vec<u32> {
+        let nodes = &self.nodes[group.0 as usize];
+        let nodes = members.iter().map(|position| nodes[usize::from(position)]);
+        nodes.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// A request is over.

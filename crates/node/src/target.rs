@@ -164,10 +164,6 @@ impl TargetHost {
         }
     }
 
-    pub(crate) fn holds(&self, chunk: &ChunkId) -> bool {
-        self.machine.holds(chunk)
-    }
-
     /// A message came.
     pub(crate) fn message(
         &mut self,
