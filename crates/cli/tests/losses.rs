@@ -85,7 +85,7 @@ fn what_a_lost_node_held_is_brought_back_and_a_further_loss_is_borne() {
         stored.iter().flat_map(|(address, _)| stat(&cluster, 1, address)).collect();
     assert_eq!(chunks.len(), 16);
     for chunk in &chunks {
-        assert_eq!(numbers(chunk, "holders").len(), 3, "{chunk}");
+        assert!(numbers(chunk, "holders").len() >= 3, "{chunk}");
         assert!(numbers(chunk, "silent_targets").is_empty(), "{chunk}");
         assert!(chunk["length"].as_u64() > Some(0), "{chunk}");
     }

@@ -356,10 +356,17 @@ impl Reactor {
             match self.local.pop_front() {
                 Some(Local::ToTarget(target, message)) => {
                     self.overhear(now, target, &message);
-                    if let Some(host) = self.targets.get_mut(&target) {
+                    let Some(host) = self.targets.get_mut(&target) else { continue };
+                    if host.is_mute() {
+                        // Initiators on other nodes would wait for it in every round.
+                        let (_, position) = self.groups.seat(target);
+                        let to = message.request().initiator;
+                        let answer = answer_for(&message, position);
+                        self.wishes.extend(answer.map(|answer| TargetWish::Send(to, answer)));
+                    } else {
                         host.message(now, &message, &mut self.wishes, &mut self.news);
-                        self.heed(now, target);
                     }
+                    self.heed(now, target);
                 }
                 Some(Local::ToInitiator(Message::FindReply(reply))) => {
                     self.tell_finder(now, FinderInput::Reply(&reply));
@@ -455,11 +462,7 @@ impl Reactor {
         };
         for position in to.iter() {
             let target = self.groups.members(group)[usize::from(position)];
-            if self.targets.get(&target).is_some_and(TargetHost::is_gone) {
-                answer_for(&message, position, &mut self.local);
-            } else {
-                self.local.push_back(Local::ToTarget(target, message));
-            }
+            self.local.push_back(Local::ToTarget(target, message));
         }
     }
 

@@ -140,7 +140,8 @@ impl Remote {
             let is_down = self.down.contains_key(node);
             let is_late = |since: &Time| now.saturating_since(*since) > self.patience;
             if is_down || self.silent.get(node).is_some_and(is_late) {
-                members.iter().for_each(|position| answer_for(&message, position, local));
+                let answers = members.iter().filter_map(|position| answer_for(&message, position));
+                local.extend(answers.map(Local::ToInitiator));
             }
             if is_question && !is_down {
                 // It is asked all the same, and as soon as it answers it is waited for again.
@@ -272,10 +273,10 @@ fn times(message: &Message) -> u32 {
     }
 }
 
-/// What is answered for a member whose node is not there, so that nobody waits for it: that it has no window
-/// now. That is true, and concludes nothing about what it holds.
-pub(crate) fn answer_for(message: &Message, position: u8, local: &mut VecDeque<Local>) {
-    let answer = match message {
+/// What is answered for a member that cannot, so that nobody waits for it: that it has no window now. That is
+/// true, and concludes nothing about what it holds.
+pub(crate) fn answer_for(message: &Message, position: u8) -> Option<Message> {
+    Some(match message {
         Message::PutRequest(asked) => Message::Bid(Bid {
             request: asked.request,
             round: asked.round,
@@ -288,7 +289,6 @@ pub(crate) fn answer_for(message: &Message, position: u8, local: &mut VecDeque<L
             position,
             answer: OfferAnswer::NotNow { retry_after: AWAY },
         }),
-        _ => return,
-    };
-    local.push_back(Local::ToInitiator(answer));
+        _ => return None,
+    })
 }

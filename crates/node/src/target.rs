@@ -105,9 +105,12 @@ impl TargetHost {
         host
     }
 
-    /// Whether it neither answers nor comes back while the node runs.
-    pub(crate) fn is_gone(&self) -> bool {
-        matches!(self.machine.standing(), Standing::Failed(_) | Standing::ReadOnly(DiskError::Gone))
+    /// Whether it does not answer: not yet, or not any more.
+    pub(crate) fn is_mute(&self) -> bool {
+        matches!(
+            self.machine.standing(),
+            Standing::Opening | Standing::Failed(_) | Standing::ReadOnly(DiskError::Gone)
+        )
     }
 
     pub(crate) fn repair_statistics(&self) -> RepairStatistics {
