@@ -1,6 +1,6 @@
 //! What was done to a disk, and which chunks lie there: so that a chunk that is lost anywhere else is found out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use slotcast_protocol::ChunkId;
@@ -22,6 +22,8 @@ const NAME: Range<usize> = 24..56;
 pub(super) struct Harm {
     records: BTreeMap<ChunkId, Vec<Place>>,
     harmed: Vec<Place>,
+    /// Chunks with a record that was harmed and is cut off or deleted, and none that was written since.
+    ruined: BTreeSet<ChunkId>,
     /// What could not be read just now, although it is there.
     unread: Option<Place>,
 }
@@ -41,6 +43,7 @@ impl Harm {
             let length = usize::try_from(length).expect("chunks are small");
             let chunk = ChunkId(part[NAME].try_into().expect("32 bytes"));
             let place = (segment, at..at + HEADER + length);
+            self.ruined.remove(&chunk);
             self.records.entry(chunk).or_default().push(place);
         }
     }
@@ -57,18 +60,26 @@ impl Harm {
 
     /// Everything from `offset` on is gone, as it should be.
     pub(super) fn cut(&mut self, segment: SegmentId, offset: usize) {
+        let Harm { records, harmed, ruined, .. } = self;
         let stays = |(of, range): &Place| *of != segment || range.start < offset;
-        self.harmed.retain(stays);
-        self.records.retain(|_, places| {
+        records.retain(|chunk, places| {
+            let is_harmed = |place: &Place| harmed.iter().any(|harm| overlap(place, harm));
+            if places.iter().any(|place| !stays(place) && is_harmed(place)) {
+                ruined.insert(*chunk);
+            }
             places.retain(stays);
             !places.is_empty()
         });
+        harmed.retain(stays);
     }
 
     /// Whether a record of `chunk` was touched by what was done to the disk, or could not be read just now.
     pub(super) fn excuses(&self, chunk: &ChunkId) -> bool {
         let mut places = self.records.get(chunk).into_iter().flatten();
-        places.any(|place| self.harmed.iter().chain(&self.unread).any(|harm| overlap(place, harm)))
+        self.ruined.contains(chunk)
+            || places.any(|place| {
+                self.harmed.iter().chain(&self.unread).any(|harm| overlap(place, harm))
+            })
     }
 }
 
@@ -105,8 +116,10 @@ mod tests {
         assert!(!harm.excuses(&a), "written again");
         harm.harmed(segment, 0..1);
         harm.cut(segment, 64);
-        assert!(harm.excuses(&a));
+        assert!(harm.excuses(&a) && !harm.excuses(&b));
         harm.cut(segment, 0);
-        assert!(!harm.excuses(&a), "and nothing of it is there");
+        assert!(harm.excuses(&a), "what was harmed is not missed when it is cut off");
+        harm.written(segment, 0, &header(1, 100));
+        assert!(!harm.excuses(&a), "but what is written then is");
     }
 }
