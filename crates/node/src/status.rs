@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use slotcast_protocol::Membership;
-use slotcast_store::Standing;
+use slotcast_store::{DiskError, Standing};
 use slotcast_units::{Rate, Span};
 
 use crate::cluster::{MapSource, name_of};
@@ -79,7 +79,7 @@ pub struct Target {
     pub target: u32,
     /// Its folder.
     pub folder: String,
-    /// `open`, `full`, `read-only`, `opening` or `failed`.
+    /// `open`, `full`, `read-only`, `gone`, `opening` or `failed`.
     pub state: String,
     /// Why it is not open, if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -208,6 +208,7 @@ impl Target {
             Standing::Opening => ("opening", None),
             Standing::Open => ("open", None),
             Standing::Full => ("full", None),
+            Standing::ReadOnly(error @ DiskError::Gone) => ("gone", Some(error.to_string())),
             Standing::ReadOnly(error) => ("read-only", Some(error.to_string())),
             Standing::Failed(error) => ("failed", Some(error.to_string())),
         };

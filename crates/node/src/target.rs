@@ -14,6 +14,7 @@ use slotcast_store::{
 use slotcast_units::{Rate, Size, Span, Time};
 
 use crate::disk::{Disk, DiskResult};
+use crate::journal::TargetJournal;
 
 /// What a target wants of the node around it.
 #[derive(Debug)]
@@ -73,6 +74,7 @@ pub(crate) struct TargetHost {
     repairing: Vec<RepairEffect>,
     membership: Membership,
     is_gone: bool,
+    journal: TargetJournal,
     load: TargetLoad,
     disk_busy_since: Option<Time>,
 }
@@ -107,6 +109,7 @@ impl TargetHost {
             repairing,
             membership,
             is_gone: false,
+            journal: TargetJournal::new(),
             load: TargetLoad::default(),
             disk_busy_since: None,
         };
@@ -114,14 +117,12 @@ impl TargetHost {
         host
     }
 
-    /// Whether it neither answers nor comes back while the node runs.
-    pub(crate) fn is_gone(&self) -> bool {
-        matches!(self.machine.standing(), Standing::Failed(_) | Standing::ReadOnly(DiskError::Gone))
-    }
-
-    /// Whether it has a store that can be read.
-    fn is_open(&self) -> bool {
-        self.machine.standing() != Standing::Opening && !self.is_gone()
+    /// Whether it does not answer: not yet, or not any more.
+    pub(crate) fn is_mute(&self) -> bool {
+        matches!(
+            self.machine.standing(),
+            Standing::Opening | Standing::Failed(_) | Standing::ReadOnly(DiskError::Gone)
+        )
     }
 
     /// What it has to do with the cluster has changed.
@@ -134,7 +135,7 @@ impl TargetHost {
     ) {
         self.membership = membership;
         self.machine.take_puts(membership.takes_puts());
-        if self.is_open() {
+        if !self.is_mute() {
             self.repair(now, RepairInput::Leaves(membership.leaves()), wishes, news);
         }
     }
@@ -145,7 +146,7 @@ impl TargetHost {
 
     /// Whether it leaves, and others hold all that it holds.
     pub(crate) fn has_handed_over(&self) -> bool {
-        self.is_open() && self.repair.has_handed_over()
+        !self.is_mute() && self.repair.has_handed_over()
     }
 
     pub(crate) fn repair_statistics(&self) -> RepairStatistics {
@@ -204,10 +205,6 @@ impl TargetHost {
         }
     }
 
-    pub(crate) fn holds(&self, chunk: &ChunkId) -> bool {
-        self.machine.holds(chunk)
-    }
-
     /// A message came.
     pub(crate) fn message(
         &mut self,
@@ -262,6 +259,19 @@ impl TargetHost {
         self.machine.sent(now, request);
     }
 
+    /// Sees whether its folder has disappeared.
+    pub(crate) fn look(
+        &mut self,
+        now: Time,
+        wishes: &mut Vec<TargetWish>,
+        news: &mut Vec<TargetNews>,
+    ) {
+        if !self.is_gone && self.disk.is_gone() {
+            self.machine.disk_gone(now, &mut self.effects);
+            self.carry_out(now, wishes, news);
+        }
+    }
+
     /// The disk has done something.
     pub(crate) fn disk(
         &mut self,
@@ -293,7 +303,13 @@ impl TargetHost {
             }
         }
         self.account(now);
-        if !self.is_gone && self.machine.standing() == Standing::ReadOnly(DiskError::Gone) {
+        let (id, machine, repair) = (self.id, &self.machine, &self.repair);
+        let standing = machine.standing();
+        self.journal.standing(id, &self.path, standing, || machine.statistics());
+        self.journal.walk(now, id, repair.progress(now).is_some(), || {
+            (repair.statistics(), machine.statistics().chunks)
+        });
+        if !self.is_gone && standing == Standing::ReadOnly(DiskError::Gone) {
             self.is_gone = true;
             news.push(TargetNews::Gone);
         }
@@ -329,7 +345,10 @@ impl TargetHost {
                 RepairInput::Leaves(self.membership.leaves())
             }
             StoringEffect::NotOpened(error) => return news.push(TargetNews::NotOpened(error)),
-            StoringEffect::Lost(chunk) => RepairInput::Lost(chunk),
+            StoringEffect::Lost(chunk) => {
+                self.journal.lost(self.id, &self.path, &chunk);
+                RepairInput::Lost(chunk)
+            }
             StoringEffect::Fetched(chunk, result) => match (result, self.reading.remove(&chunk)) {
                 // An empty chunk is never sent: it has no replicas to make.
                 (Ok(content), Some(true)) if !content.bytes().is_empty() => {

@@ -345,6 +345,12 @@ impl StoringTarget {
         self.carry_out(now, effects);
     }
 
+    /// The disk has disappeared, as the host has seen without an operation that failed.
+    pub fn disk_gone(&mut self, now: Time, effects: &mut Vec<StoringEffect>) {
+        self.store.handle(Input::Gone, &mut self.store_effects);
+        self.carry_out(now, effects);
+    }
+
     /// Reads a chunk for the host, who gets it as [`StoringEffect::Fetched`].
     pub fn fetch(&mut self, now: Time, chunk: ChunkId, effects: &mut Vec<StoringEffect>) {
         let ticket = self.ticket(Asker::Host(chunk));

@@ -10,6 +10,7 @@
 //! Control messages leave from the reactor's own thread: a change of threads costs more than the system call.
 //! What to believe, repeat and translate is decided in `slotcast-transport`.
 
+mod bursts;
 mod counters;
 mod hasher;
 pub mod measure;

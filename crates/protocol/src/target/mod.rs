@@ -15,8 +15,9 @@ pub use disk::{Backpressure, DiskForecast};
 use crate::calendar::{Ask, Calendar, CalendarRules, NoReservation, OfferRule};
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId, Term};
 use crate::message::{
-    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, LateReject, Message, Occasion, Offer,
-    OfferAnswer, PutAccept, PutRequest, ReplicaAck, Undelivered,
+    AckOutcome, Bid, BidAnswer, FindAnswer, FindReply, FindRequest, GetAccept, GetRequest,
+    LateReject, Message, Occasion, Offer, OfferAnswer, PutAccept, PutRequest, ReplicaAck,
+    Undelivered,
 };
 use crate::timing::{Delivery, IdleExtension, Timing, WindowRule};
 use crate::window::Window;
@@ -292,6 +293,9 @@ impl Target {
                 self.proxy_notice(now, m, holdings, effects);
             }
             TargetInput::Message(Message::ProxyQuery(m)) => self.proxy_query(now, m, effects),
+            TargetInput::Message(Message::FindRequest(m)) => {
+                self.find_request(m, holdings, effects);
+            }
             TargetInput::Message(_) => self.rejected += 1,
             TargetInput::Received { request, chunk, size, intact } => {
                 let reserved = self.incoming.release(request);
@@ -443,6 +447,23 @@ impl Target {
             Offer { request: m.request, round: m.round, position: self.config.position, answer };
         effects
             .push(TargetEffect::Send { to: m.request.initiator, message: Message::Offer(offer) });
+    }
+
+    fn find_request(
+        &mut self,
+        m: &FindRequest,
+        holdings: &impl Holdings,
+        effects: &mut Vec<TargetEffect>,
+    ) {
+        if m.group != self.config.group {
+            self.rejected += 1;
+            return;
+        }
+        let held = holdings.size_of(&m.chunk).map(|size| FindAnswer::Held { size });
+        let answer = held.unwrap_or(FindAnswer::NotHeld);
+        let reply = FindReply { request: m.request, position: self.config.position, answer };
+        let message = Message::FindReply(reply);
+        effects.push(TargetEffect::Send { to: m.request.initiator, message });
     }
 
     fn offer(&mut self, now: Time, m: &GetRequest, size: Size, on: u16) -> OfferAnswer {
