@@ -58,6 +58,7 @@ Exit status:
 enum Command {
     Serve(node::serve::Arguments),
     Key(node::key::Arguments),
+    Cluster(node::cluster::Arguments),
     Put(node::put::Arguments),
     Get(node::get::Arguments),
     Stat(node::stat::Arguments),
@@ -79,6 +80,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Serve(arguments) => node::serve::run(&arguments),
         Command::Key(arguments) => node::key::run(&arguments),
+        Command::Cluster(arguments) => node::cluster::run(&arguments),
         Command::Put(arguments) => node::put::run(&arguments),
         Command::Get(arguments) => node::get::run(&arguments),
         Command::Stat(arguments) => node::stat::run(&arguments),

@@ -2,8 +2,10 @@
 
 pub(crate) mod bench;
 pub(crate) mod client;
+pub(crate) mod cluster;
 pub(crate) mod get;
 pub(crate) mod key;
+mod log;
 pub(crate) mod put;
 pub(crate) mod serve;
 pub(crate) mod stat;

@@ -13,14 +13,17 @@
 )]
 
 mod address;
+mod buffers;
 mod clock;
 pub mod cluster;
 pub mod content_stream;
 mod disk;
 mod folder;
 pub mod http;
+mod journal;
 mod limits;
 pub mod list;
+mod map_keeper;
 mod metrics;
 mod network;
 mod node;
@@ -30,12 +33,13 @@ pub mod status;
 mod target;
 
 pub use address::{Address, NoAddress};
+pub use buffers::Buffers;
 pub use clock::Clock;
 pub use disk::{Disk, DiskResult, Report};
 pub use folder::{Folder, FolderError};
 pub use limits::{LEAST_RATE, Limits};
 pub use network::measure;
 pub use node::{Hosting, Machines, Node, NodeConfig, StartError};
-pub use reactor::{GetResult, PutResult, Recorded, TargetStatus};
+pub use reactor::{GetResult, Holders, PutResult, Recorded, TargetStatus};
 pub use slotcast_store::QueueRule;
 pub use target::TargetLoad;

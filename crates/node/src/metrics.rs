@@ -59,7 +59,7 @@ pub(crate) fn text(status: &NodeStatus) -> String {
         }
     };
     gauge("target_up", "Whether the target serves reads", None, |t| {
-        u64::from(t.state != "failed" && t.state != "opening")
+        u64::from(!matches!(t.state.as_str(), "failed" | "gone" | "opening"))
     });
     gauge("target_writable", "Whether the target takes puts", None, |t| {
         u64::from(t.state == "open")

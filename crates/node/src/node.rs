@@ -9,21 +9,24 @@ use std::thread::{self, JoinHandle};
 
 use crossbeam_channel::{Sender, bounded, unbounded};
 use slotcast_protocol::{
-    Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, GetRules, GroupMap,
-    IdleExtension, Initiator, InitiatorConfig, InitiatorId, LayoutError, OfferRule, PutRules,
-    Repair, RepairRules, TargetConfig, TargetId, Timing, WindowRule, selection::SequenceRule,
+    Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, Finder, GetRules,
+    GroupMap, IdleExtension, Initiator, InitiatorConfig, InitiatorId, LayoutError, Membership,
+    OfferRule, PutRules, Repair, RepairRules, TargetConfig, TargetId, Timing, WindowRule,
+    selection::SequenceRule,
 };
 use slotcast_store::{Content, QueueRule};
 use slotcast_units::{Rate, Share, Size, Span};
 use tokio::sync::oneshot::{self, Receiver};
 
+use crate::buffers::Buffers;
 use crate::clock::Clock;
-use crate::cluster::{NodeFile, TargetFolder};
+use crate::cluster::{MapSource, NodeFile, TargetFolder};
 use crate::disk::{Disk, Report};
 use crate::folder::{Folder, FolderError};
 use crate::limits::{Limits, Links};
+use crate::map_keeper::MapKeeper;
 use crate::network::{Network, NetworkConfig, Shared, timing as network_timing};
-use crate::reactor::{Event, GetResult, PutResult, Reactor, Recorded, TargetStatus};
+use crate::reactor::{Event, GetResult, Holders, PutResult, Reactor, Recorded, TargetStatus};
 use crate::remote::Remote;
 use crate::target::TargetHost;
 
@@ -93,19 +96,21 @@ pub struct Node {
     events: Sender<Event>,
     reactor: Option<JoinHandle<()>>,
     network: Option<Arc<Shared>>,
+    keeper: Option<MapKeeper>,
 }
 
 /// What the machines of a node are made of.
 struct Parts<'a> {
     targets: Vec<(TargetId, &'a Path, TargetConfig)>,
     groups: GroupMap,
-    initiator: Initiator,
+    asking: (Initiator, Finder),
     segment_size: u64,
     disk_rate: Option<Rate>,
     disk_rates: BTreeMap<TargetId, Rate>,
     queue: QueueRule,
     links: Option<Links>,
     records: bool,
+    membership: Membership,
 }
 
 /// What the nodes of a cluster agree on.
@@ -153,7 +158,8 @@ impl Node {
     /// unusable.
     ///
     /// # Errors
-    /// If a folder cannot be used at all, or there are too few for a group.
+    /// If no folder can be used, one is used by another process or is not what this program wrote, or there
+    /// are too few for a group.
     pub fn start(config: &NodeConfig) -> Result<Node, StartError> {
         let count = u32::try_from(config.folders.len()).unwrap_or(u32::MAX);
         let groups = GroupMap::new(count, config.group_size, 1)?;
@@ -196,16 +202,19 @@ impl Node {
         let links = hosting.limits.link_rate.map(links);
         let folders = hosting.folders.iter().zip(targets);
         let targets = (0..).zip(folders);
+        let finder = Finder::new(initiator.id, initiator.answer_timeout, 0);
+        let asking = (Initiator::new(initiator), finder);
         let parts = Parts {
             targets: targets.map(|(n, (path, config))| (TargetId(n), &**path, config)).collect(),
             groups,
-            initiator: Initiator::new(initiator),
+            asking,
             segment_size: hosting.segment_size,
             disk_rate: hosting.limits.disk_rate,
             disk_rates: hosting.disk_rates.clone(),
             queue: hosting.queue,
             links,
             records: hosting.records,
+            membership: Membership::Active,
         };
         Node::run(Clock::start(), parts, |_| Ok(None))
     }
@@ -213,7 +222,7 @@ impl Node {
     /// The same for one node of a cluster, which speaks with the others by UDP. It does not wait for them.
     ///
     /// # Errors
-    /// If a folder cannot be used at all, or the address is not to be had.
+    /// As for [`Node::start`], or if the address is not to be had.
     pub fn join(file: &NodeFile, segment_size: u64) -> Result<Node, StartError> {
         Node::join_with(Clock::start_at_date(), file, segment_size)
     }
@@ -232,20 +241,23 @@ impl Node {
             (*target, folder.as_path(), target_config(&agreed, &groups, *target, first_rate))
         });
         let initiator = Initiator::new(initiator_config(&agreed, InitiatorId(file.node)));
+        // In units of 65 microseconds since 1970, which wrap after three days: no life of this node
+        // begins where one before is still remembered.
+        let first_serial = (clock.began().as_ns() >> 16) as u32;
+        let finder = Finder::new(InitiatorId(file.node), agreed.patience.answers, first_serial);
         let parts = Parts {
             targets: targets.collect(),
             groups: groups.clone(),
-            // In units of 65 microseconds since 1970, which wrap after three days: no life of this node
-            // begins where one before is still remembered.
-            initiator: initiator.counting_from((clock.began().as_ns() >> 16) as u32),
+            asking: (initiator.counting_from(first_serial), finder),
             segment_size,
             disk_rate: file.limits.disk_rate,
             disk_rates: BTreeMap::new(),
             queue: QUEUE,
             links: None,
             records: false,
+            membership: map.node(file.node).map_or(Membership::Active, |node| node.membership),
         };
-        Node::run(clock, parts, |events| {
+        let mut node = Node::run(clock, parts, |events| {
             let config = NetworkConfig {
                 map,
                 groups: &groups,
@@ -260,7 +272,23 @@ impl Node {
             let times = (patience_in_cluster(map.trip).answers, file.gone_after);
             let nodes = map.node_of_targets();
             Ok(Some(Remote::new(file.node, network, &groups, &nodes, times)))
-        })
+        })?;
+        if let Some(shared) = &node.network {
+            node.keeper = Some(MapKeeper::start(file, shared.clone(), node.events.clone())?);
+        }
+        Ok(node)
+    }
+
+    /// Reads the file of the cluster map again, and takes it if that is possible.
+    pub(crate) fn read_map_again(&self) {
+        if let Some(keeper) = &self.keeper {
+            keeper.read_again();
+        }
+    }
+
+    /// Where its cluster map is kept; none of a cluster in one process.
+    pub(crate) fn map_source(&self) -> Option<&MapSource> {
+        self.keeper.as_ref().map(MapKeeper::source)
     }
 
     fn run(
@@ -269,20 +297,31 @@ impl Node {
         network: impl FnOnce(&Sender<Event>) -> Result<Option<Remote>, StartError>,
     ) -> Result<Node, StartError> {
         let (events, inbox) = unbounded();
+        let buffers = Arc::default();
         let mut targets = Vec::new();
+        let mut unusable = Vec::new();
         for (target, path, config) in &parts.targets {
-            targets.push(open_target((*target, path), config, &parts, clock, &events)?);
+            let name = (*target, *path);
+            let (host, error) = open_target(name, config, &parts, clock, &events, &buffers)?;
+            targets.push(host);
+            unusable.extend(error);
+        }
+        // A node goes on with the rest. Without any there is most likely a slip in what it was told.
+        if unusable.len() == targets.len()
+            && let Some(error) = unusable.into_iter().next()
+        {
+            return Err(error.into());
         }
         let (tell, opened) = bounded(1);
         let remote = network(&events)?.map(Box::new);
         let shared = remote.as_ref().map(|remote| remote.shared().clone());
-        let Parts { groups, initiator, links, records, .. } = parts;
-        let reactor = Reactor::new(clock, inbox, groups, targets, initiator, tell, remote)
+        let Parts { groups, asking, links, records, .. } = parts;
+        let reactor = Reactor::new(clock, inbox, groups, targets, asking, tell, remote)
             .over(links)
             .recording(records);
         let reactor = thread::Builder::new().name("reactor".into()).spawn(|| reactor.run())?;
         let _ = opened.recv();
-        Ok(Node { events, reactor: Some(reactor), network: shared })
+        Ok(Node { events, reactor: Some(reactor), network: shared, keeper: None })
     }
 
     /// Its network; none of a cluster in one process.
@@ -308,8 +347,8 @@ impl Node {
         result
     }
 
-    /// Which targets of this node hold a chunk.
-    pub fn holders(&self, chunk: ChunkId) -> Receiver<Vec<TargetId>> {
+    /// Which targets of the whole cluster hold a chunk, as far as they answer within 700 ms.
+    pub fn holders(&self, chunk: ChunkId) -> Receiver<Holders> {
         let (reply, result) = oneshot::channel();
         let _ = self.events.send(Event::Holders(chunk, reply));
         result
@@ -332,9 +371,12 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
+        // Its thread notices that soon, and is not waited for.
+        drop(self.keeper.take());
         let _ = self.events.send(Event::Stop);
         if let Some(reactor) = self.reactor.take() {
             let _ = reactor.join();
+            tracing::info!("stopped");
         }
     }
 }
@@ -359,25 +401,42 @@ const REPAIR: RepairRules = RepairRules {
     retry: Span::from_secs(30),
 };
 
+/// A target on the folder at `path`; with the error, one that fails to open, if the system does not give
+/// the folder.
 fn open_target(
     (id, path): (TargetId, &Path),
     config: &TargetConfig,
     parts: &Parts<'_>,
     clock: Clock,
     events: &Sender<Event>,
-) -> Result<TargetHost, StartError> {
-    let folder = Folder::open(path, parts.segment_size)?;
-    let store = folder.config();
+    buffers: &Arc<Buffers>,
+) -> Result<(TargetHost, Option<FolderError>), StartError> {
+    let folder = Folder::open(path, parts.segment_size);
     let events = events.clone();
     let report: Report = Arc::new(move |op, result| {
         let _ = events.send(Event::Disk(id, op, result));
     });
     let rate = parts.disk_rates.get(&id).copied().or(parts.disk_rate);
-    let disk = Disk::start_limited(folder, 2, &report, rate)?;
+    let (store, disk, unusable) = match folder {
+        Ok(folder) => {
+            let store = folder.config();
+            (store, Disk::start(folder, 2, buffers.clone(), rate, &report)?, None)
+        }
+        Err(unusable) => {
+            let FolderError::Io { error, .. } = &unusable else { return Err(unusable.into()) };
+            tracing::error!(target = id.0, folder = %path.display(), cause = %unusable, "folder unusable");
+            let store = slotcast_store::Config {
+                segment_size: parts.segment_size,
+                ..slotcast_store::Config::new(slotcast_store::Identity([0; 32]))
+            };
+            (store, Disk::unusable(error, report), Some(unusable))
+        }
+    };
     let members = parts.groups.members(config.group).len();
-    let repair = Repair::new(REPAIR, config.position, members);
+    let repair = (Repair::new(REPAIR, config.position, members), parts.membership);
     let (name, how) = ((id, path.to_path_buf()), (parts.queue, parts.records));
-    Ok(TargetHost::new(clock.now(), name, config.clone(), store, disk, repair, how))
+    let host = TargetHost::new(clock.now(), name, config.clone(), store, disk, repair, how);
+    Ok((host, unusable))
 }
 
 fn target_config(

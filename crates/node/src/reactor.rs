@@ -8,6 +8,8 @@
 //! promise are tens of microseconds long. Waiting on the queue with a deadline is precise to what the
 //! kernel's timers are.
 
+mod find;
+mod map;
 mod network;
 mod repair;
 
@@ -17,35 +19,44 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use slotcast_protocol::tape::{InitiatorEntry, InitiatorHeard, TargetEntry};
 use slotcast_protocol::{
-    ChunkId, Failure, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorInput, Members,
-    Message, RepairInput, RepairOutcome, RepairProgress, RepairStatistics, RequestId, TargetId,
+    ChunkId, Failure, Finder, FinderInput, GroupId, GroupMap, Initiator, InitiatorEffect,
+    InitiatorInput, Members, Message, RepairInput, RepairOutcome, RepairProgress, RepairStatistics,
+    RequestId, TargetId,
 };
 use slotcast_store::{Content, OpId, Standing, Statistics};
-use slotcast_units::{Size, Time};
+use slotcast_units::{Size, Span, Time};
 use tokio::sync::oneshot;
 
 use crate::clock::Clock;
+use crate::cluster::ClusterMap;
 use crate::disk::DiskResult;
 use crate::limits::Links;
 use crate::network::NetworkEvent;
 use crate::remote::{Remote, answer_for};
 use crate::target::{TargetHost, TargetLoad, TargetNews, TargetWish};
 
+pub use find::Holders;
+
 /// How a put ended.
 pub type PutResult = Result<(), Failure>;
 /// How a get ended.
 pub type GetResult = Result<Content, Failure>;
 
+/// How often folders are looked at.
+const LOOK: Span = Span::from_secs(1);
+
 /// What others want of the reactor.
 pub(crate) enum Event {
     Put(Content, oneshot::Sender<PutResult>),
     Get(ChunkId, oneshot::Sender<GetResult>),
-    Holders(ChunkId, oneshot::Sender<Vec<TargetId>>),
+    Holders(ChunkId, oneshot::Sender<Holders>),
     Status(oneshot::Sender<Vec<TargetStatus>>),
     Recorded(oneshot::Sender<Recorded>),
     Disk(TargetId, OpId, DiskResult),
     /// Boxed, so that it does not make the others larger.
     Network(Box<NetworkEvent>),
+    /// Another version of the cluster map, which may be taken.
+    Map(Box<ClusterMap>),
     Stop,
 }
 
@@ -108,6 +119,8 @@ impl Running {
 /// What is due at a time.
 enum Due {
     Wake,
+    /// The finder wants to be woken.
+    WakeFinder,
     /// The chunk of a put leaves for some members of a group.
     Transfer(RequestId, GroupId, Members),
     /// The chunk of a put that left then is at a target, over a link.
@@ -122,6 +135,8 @@ enum Due {
     Changed(GroupId),
     /// A node may have been silent for too long.
     NodeGone(u32),
+    /// Folders may have disappeared.
+    Look,
 }
 
 /// Between machines of this node.
@@ -138,6 +153,8 @@ pub(crate) struct Reactor {
     targets: BTreeMap<TargetId, TargetHost>,
     initiator: Initiator,
     running: BTreeMap<RequestId, Running>,
+    finder: Finder,
+    finding: BTreeMap<RequestId, oneshot::Sender<Holders>>,
     /// By time, then in the order in which they were asked for.
     agenda: BinaryHeap<Reverse<(Time, u64)>>,
     due: BTreeMap<u64, Due>,
@@ -164,7 +181,7 @@ impl Reactor {
         events: Receiver<Event>,
         groups: GroupMap,
         targets: Vec<TargetHost>,
-        initiator: Initiator,
+        (initiator, finder): (Initiator, Finder),
         opened: Sender<()>,
         remote: Option<Box<Remote>>,
     ) -> Reactor {
@@ -176,6 +193,8 @@ impl Reactor {
             targets: targets.into_iter().map(|host| (host.id, host)).collect(),
             initiator,
             running: BTreeMap::new(),
+            finder,
+            finding: BTreeMap::new(),
             agenda: BinaryHeap::new(),
             due: BTreeMap::new(),
             asked: 0,
@@ -210,9 +229,11 @@ impl Reactor {
                 self.at(gone_at, Due::NodeGone(node));
             }
         }
+        self.at(now + LOOK, Due::Look);
         loop {
             let now = self.clock.now();
             self.run_due(now);
+            self.tell_whether_handed_over();
             let event = match self.agenda.peek() {
                 Some(Reverse((time, _))) => {
                     let deadline = self.clock.instant(*time);
@@ -248,10 +269,7 @@ impl Reactor {
                 let request = self.start_get(now, chunk);
                 self.running.insert(request, Running::Get(None, reply));
             }
-            Event::Holders(chunk, reply) => {
-                let holders = self.targets.values().filter(|host| host.holds(&chunk));
-                let _ = reply.send(holders.map(|host| host.id).collect());
-            }
+            Event::Holders(chunk, reply) => self.find(now, chunk, reply),
             Event::Status(reply) => drop(reply.send(self.status(now))),
             Event::Recorded(reply) => {
                 let targets = self.targets.values_mut().map(TargetHost::take_tape).collect();
@@ -265,6 +283,7 @@ impl Reactor {
                 }
             }
             Event::Network(event) => self.network(now, *event),
+            Event::Map(map) => self.take_map(now, &map),
             Event::Stop => return false,
         }
         self.settle(now);
@@ -319,6 +338,16 @@ impl Reactor {
         }
     }
 
+    fn look(&mut self, now: Time) {
+        self.at(now + LOOK, Due::Look);
+        for target in self.targets.keys().copied().collect::<Vec<_>>() {
+            if let Some(host) = self.targets.get_mut(&target) {
+                host.look(now, &mut self.wishes, &mut self.news);
+                self.heed(now, target);
+            }
+        }
+    }
+
     fn status(&self, now: Time) -> Vec<TargetStatus> {
         let status = |host: &TargetHost| TargetStatus {
             target: host.id,
@@ -346,6 +375,7 @@ impl Reactor {
             self.agenda.pop();
             match self.due.remove(&number) {
                 Some(Due::Wake) => self.tell_initiator(now, InitiatorInput::Wake),
+                Some(Due::WakeFinder) => self.tell_finder(now, FinderInput::Wake),
                 Some(Due::Transfer(request, group, to)) => match self.links.is_some() {
                     true => self.leave(time, request, group, to),
                     false => self.transfer(now, request, group, to),
@@ -371,9 +401,11 @@ impl Reactor {
                     let is_gone =
                         self.remote.as_ref().is_some_and(|remote| remote.is_gone(now, node));
                     if is_gone {
+                        tracing::warn!(node, "peer gone: what it held is replaced");
                         self.node_changed(now, node);
                     }
                 }
+                Some(Due::Look) => self.look(now),
                 None => {}
             }
             self.settle(now);
@@ -424,10 +456,20 @@ impl Reactor {
             match self.local.pop_front() {
                 Some(Local::ToTarget(target, message)) => {
                     self.overhear(now, target, &message);
-                    if let Some(host) = self.targets.get_mut(&target) {
+                    let Some(host) = self.targets.get_mut(&target) else { continue };
+                    if host.is_mute() {
+                        // Initiators on other nodes would wait for it in every round.
+                        let (_, position) = self.groups.seat(target);
+                        let to = message.request().initiator;
+                        let answer = answer_for(&message, position);
+                        self.wishes.extend(answer.map(|answer| TargetWish::Send(to, answer)));
+                    } else {
                         host.message(now, &message, &mut self.wishes, &mut self.news);
-                        self.heed(now, target);
                     }
+                    self.heed(now, target);
+                }
+                Some(Local::ToInitiator(Message::FindReply(reply))) => {
+                    self.tell_finder(now, FinderInput::Reply(&reply));
                 }
                 Some(Local::ToInitiator(message)) => {
                     self.tell_initiator(now, InitiatorInput::Message(&message));
@@ -480,18 +522,7 @@ impl Reactor {
         for effect in effects.drain(..) {
             match effect {
                 InitiatorEffect::Multicast { group, to, message } => {
-                    let to = match &mut self.remote {
-                        Some(remote) => remote.tell_group(now, group, to, message, &mut self.local),
-                        None => to,
-                    };
-                    for position in to.iter() {
-                        let target = self.groups.members(group)[usize::from(position)];
-                        if self.targets.get(&target).is_some_and(TargetHost::is_gone) {
-                            answer_for(&message, position, &mut self.local);
-                        } else {
-                            self.local.push_back(Local::ToTarget(target, message));
-                        }
-                    }
+                    self.multicast(now, group, to, message);
                 }
                 InitiatorEffect::Transfer { request, group, to, start, .. } => {
                     if let Some(Running::PutAgain { made, .. }) = self.running.get_mut(&request) {
@@ -519,6 +550,18 @@ impl Reactor {
         // Repair may have started something in the meantime.
         if self.initiator_effects.is_empty() {
             self.initiator_effects = effects;
+        }
+    }
+
+    /// Says something to members of a group, wherever they are.
+    fn multicast(&mut self, now: Time, group: GroupId, to: Members, message: Message) {
+        let to = match &mut self.remote {
+            Some(remote) => remote.tell_group(now, group, to, message, &mut self.local),
+            None => to,
+        };
+        for position in to.iter() {
+            let target = self.groups.members(group)[usize::from(position)];
+            self.local.push_back(Local::ToTarget(target, message));
         }
     }
 

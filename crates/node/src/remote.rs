@@ -1,7 +1,7 @@
 //! The other nodes, as the reactor sees them: where the members of a group are, on which clock they speak,
 //! and who is not there.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use slotcast_protocol::{
@@ -12,6 +12,7 @@ use slotcast_store::Content;
 use slotcast_transport::{Address, translate};
 use slotcast_units::{Span, Time};
 
+use crate::cluster::ClusterMap;
 use crate::network::{Heard, Network, Shared, ToSend};
 use crate::reactor::Local;
 
@@ -19,8 +20,10 @@ use crate::reactor::Local;
 pub(crate) struct Remote {
     node: u32,
     network: Network,
-    /// The nodes of the members of each group, in order of position.
+    /// The nodes of the members of each group, in order of position; [`NOBODY`] for an empty seat.
     nodes: Vec<Vec<u32>>,
+    /// The members of each group that hold chunks.
+    asked: Vec<Members>,
     /// Nodes that are not heard, and since when.
     down: BTreeMap<u32, Time>,
     /// Nodes that have left a question unanswered, and since when.
@@ -34,6 +37,9 @@ pub(crate) struct Remote {
     pub(crate) gone_after: Span,
 }
 
+/// The node of an empty seat.
+const NOBODY: u32 = u32::MAX;
+
 /// How long an initiator should wait for a node that is not there.
 const AWAY: Span = Span::from_ms(50);
 
@@ -45,14 +51,22 @@ impl Remote {
         node_of: &BTreeMap<TargetId, u32>,
         (patience, gone_after): (Span, Span),
     ) -> Remote {
-        let of = |target: &TargetId| node_of.get(target).copied().unwrap_or(node);
-        let nodes = (0..groups.groups())
-            .map(|group| groups.members(GroupId(group)).iter().map(of).collect())
-            .collect();
+        let (nodes, asked) = seats(groups, node_of);
         let others = node_of.values().copied().filter(|other| *other != node);
         let down = others.map(|other| (other, Time::ZERO)).collect();
         let silent = BTreeMap::new();
-        Remote { node, network, nodes, down, silent, patience, ahead: BTreeMap::new(), gone_after }
+        let ahead = BTreeMap::new();
+        Remote { node, network, nodes, asked, down, silent, patience, ahead, gone_after }
+    }
+
+    /// Takes another map; gives the nodes of which nothing is known yet.
+    pub(crate) fn take(&mut self, now: Time, map: &ClusterMap, groups: &GroupMap) -> Vec<u32> {
+        let new = self.network.shared().take(map, groups);
+        (self.nodes, self.asked) = seats(groups, &map.node_of_targets());
+        self.down.retain(|node, _| map.node(*node).is_some());
+        self.silent.retain(|node, _| map.node(*node).is_some());
+        self.down.extend(new.iter().map(|node| (*node, now)));
+        new
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
@@ -103,7 +117,7 @@ impl Remote {
         groups: &GroupMap,
         local: &mut VecDeque<Local>,
     ) {
-        let Heard { from, to, message, sent_at, received, ahead } = *heard;
+        let Heard { from, to, message, sent_at, received, ahead, knows_more } = *heard;
         self.silent.remove(&from);
         match to {
             Address::Initiator => {
@@ -115,6 +129,7 @@ impl Remote {
                 if let Some(position) = position.filter(|_| is_running) {
                     self.ahead.insert((message.request(), position), ahead);
                 }
+                let message = if knows_more { concluding_nothing(message) } else { message };
                 local.push_back(Local::ToInitiator(translate::answer(&message, -ahead)));
             }
             Address::Group(group, members) => {
@@ -140,7 +155,8 @@ impl Remote {
             let is_down = self.down.contains_key(node);
             let is_late = |since: &Time| now.saturating_since(*since) > self.patience;
             if is_down || self.silent.get(node).is_some_and(is_late) {
-                members.iter().for_each(|position| answer_for(&message, position, local));
+                let answers = members.iter().filter_map(|position| answer_for(&message, position));
+                local.extend(answers.map(Local::ToInitiator));
             }
             if is_question && !is_down {
                 // It is asked all the same, and as soon as it answers it is waited for again.
@@ -230,7 +246,8 @@ impl Remote {
     /// Whether a member of `group` is away and may be back soon.
     pub(crate) fn may_return(&self, now: Time, group: GroupId) -> bool {
         let nodes = &self.nodes[group.0 as usize];
-        nodes.iter().any(|node| self.down.contains_key(node) && !self.is_gone(now, *node))
+        let mut asked = self.asked[group.0 as usize].iter().map(|p| nodes[usize::from(p)]);
+        asked.any(|node| self.down.contains_key(&node) && !self.is_gone(now, node))
     }
 
     /// Whether a node has been silent for so long that what it holds is to be replaced.
@@ -245,10 +262,39 @@ impl Remote {
         all.filter(|(_, nodes)| nodes.contains(&node)).map(|(group, _)| group).collect()
     }
 
+    /// The nodes of members of `group`, each once.
+    pub(crate) fn nodes_of(&self, group: GroupId, members: Members) -> Vec<u32> {
+        let nodes = &self.nodes[group.0 as usize];
+        let nodes = members.iter().map(|position| nodes[usize::from(position)]);
+        nodes.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// A request is over.
     pub(crate) fn forget(&mut self, request: RequestId) {
         let mut of_request = self.ahead.extract_if((request, 0)..=(request, u8::MAX), |_, _| true);
         of_request.by_ref().for_each(drop);
+    }
+}
+
+/// The nodes of the members of each group, and which of those hold chunks.
+fn seats(groups: &GroupMap, node_of: &BTreeMap<TargetId, u32>) -> (Vec<Vec<u32>>, Vec<Members>) {
+    let of = |target: &TargetId| node_of.get(target).copied().unwrap_or(NOBODY);
+    let all = (0..groups.groups()).map(GroupId);
+    all.map(|group| {
+        (groups.members(group).iter().map(of).collect(), groups.members_for_gets(group))
+    })
+    .unzip()
+}
+
+/// Whoever has a later map knows of members that this node does not ask: that it does not hold a chunk itself
+/// says nothing about those.
+fn concluding_nothing(message: Message) -> Message {
+    match message {
+        Message::Offer(Offer { request, round, position, answer: OfferAnswer::NotHeld }) => {
+            let answer = OfferAnswer::NotNow { retry_after: AWAY };
+            Message::Offer(Offer { request, round, position, answer })
+        }
+        other => other,
     }
 }
 
@@ -265,10 +311,10 @@ fn times(message: &Message) -> u32 {
     }
 }
 
-/// What is answered for a member whose node is not there, so that nobody waits for it: that it has no window
-/// now. That is true, and concludes nothing about what it holds.
-pub(crate) fn answer_for(message: &Message, position: u8, local: &mut VecDeque<Local>) {
-    let answer = match message {
+/// What is answered for a member that cannot, so that nobody waits for it: that it has no window now. That is
+/// true, and concludes nothing about what it holds.
+pub(crate) fn answer_for(message: &Message, position: u8) -> Option<Message> {
+    Some(match message {
         Message::PutRequest(asked) => Message::Bid(Bid {
             request: asked.request,
             round: asked.round,
@@ -281,7 +327,6 @@ pub(crate) fn answer_for(message: &Message, position: u8, local: &mut VecDeque<L
             position,
             answer: OfferAnswer::NotNow { retry_after: AWAY },
         }),
-        _ => return,
-    };
-    local.push_back(Local::ToInitiator(answer));
+        _ => return None,
+    })
 }

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use slotcast_store::Standing;
+use slotcast_protocol::Membership;
+use slotcast_store::{DiskError, Standing};
 use slotcast_units::{Rate, Span};
 
+use crate::cluster::{MapSource, name_of};
 use crate::network::{PeerStatus, Shared};
 use crate::reactor::TargetStatus;
 
@@ -28,12 +30,29 @@ pub struct NetworkStatus {
     pub node: u32,
     /// Version of its cluster map.
     pub epoch: u32,
+    /// How the node stands to its cluster map.
+    #[serde(default)]
+    pub map: MapStatus,
     /// The other nodes of the map.
     pub peers: Vec<Peer>,
     /// Datagrams, pieces and chunks since the start, by what became of them.
     pub counters: BTreeMap<String, u64>,
     /// Datagrams that came and were dropped, by reason.
     pub refused: BTreeMap<String, u64>,
+}
+
+/// How a node stands to its cluster map.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct MapStatus {
+    /// The file, or where in etcd.
+    pub source: String,
+    /// What the node is in it: `joining`, `active`, `draining` or `drained`.
+    pub state: String,
+    /// Whether a node that leaves has nothing that others do not hold in the wanted number.
+    pub may_be_stopped: bool,
+    /// Why the newest map is not known or not taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 /// Another node.
@@ -60,7 +79,7 @@ pub struct Target {
     pub target: u32,
     /// Its folder.
     pub folder: String,
-    /// `open`, `full`, `read-only`, `opening` or `failed`.
+    /// `open`, `full`, `read-only`, `gone`, `opening` or `failed`.
     pub state: String,
     /// Why it is not open, if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,13 +163,18 @@ impl NodeStatus {
     }
 
     /// The same with its network.
-    pub(crate) fn with_network(self, network: Option<&Shared>) -> NodeStatus {
-        NodeStatus { network: network.map(NetworkStatus::new), ..self }
+    pub(crate) fn with_network(
+        self,
+        network: Option<&Shared>,
+        source: Option<&MapSource>,
+    ) -> NodeStatus {
+        let source = source.map(MapSource::to_string).unwrap_or_default();
+        NodeStatus { network: network.map(|shared| NetworkStatus::new(shared, source)), ..self }
     }
 }
 
 impl NetworkStatus {
-    fn new(shared: &Shared) -> NetworkStatus {
+    fn new(shared: &Shared, source: String) -> NetworkStatus {
         let owned = |(name, value): (&str, u64)| (name.to_owned(), value);
         let peer = |peer: PeerStatus| Peer {
             node: peer.node,
@@ -160,7 +184,15 @@ impl NetworkStatus {
             clock_doubt_ns: peer.clock.map(|(_, doubt)| doubt.as_ns()),
             multicast_groups: peer.multicast_groups,
         };
+        let standing = shared.standing().clone();
+        let map = MapStatus {
+            source,
+            state: name_of(standing.membership).into(),
+            may_be_stopped: standing.membership == Membership::Drained || standing.has_handed_over,
+            problem: standing.problem,
+        };
         NetworkStatus {
+            map,
             node: shared.node(),
             epoch: shared.epoch(),
             peers: shared.peer_status().into_iter().map(peer).collect(),
@@ -176,6 +208,7 @@ impl Target {
             Standing::Opening => ("opening", None),
             Standing::Open => ("open", None),
             Standing::Full => ("full", None),
+            Standing::ReadOnly(error @ DiskError::Gone) => ("gone", Some(error.to_string())),
             Standing::ReadOnly(error) => ("read-only", Some(error.to_string())),
             Standing::Failed(error) => ("failed", Some(error.to_string())),
         };

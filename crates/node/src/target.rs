@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use slotcast_protocol::tape::TargetEntry;
 use slotcast_protocol::{
-    ChunkId, InitiatorId, Message, Repair, RepairEffect, RepairInput, RepairOutcome,
-    RepairProgress, RepairStatistics, RequestId, State, TargetConfig, TargetId,
+    AckOutcome, ChunkId, InitiatorId, Membership, Message, Repair, RepairEffect, RepairInput,
+    RepairOutcome, RepairProgress, RepairStatistics, RequestId, State, TargetConfig, TargetId,
 };
 use slotcast_store::{
     Content, DiskError, OpId, QueueRule, Standing, Statistics, StoringEffect, StoringTarget,
@@ -14,6 +14,7 @@ use slotcast_store::{
 use slotcast_units::{Rate, Size, Span, Time};
 
 use crate::disk::{Disk, DiskResult};
+use crate::journal::TargetJournal;
 
 /// What a target wants of the node around it.
 #[derive(Debug)]
@@ -71,7 +72,9 @@ pub(crate) struct TargetHost {
     /// What its repair is reading, and whether it is to be put then.
     reading: BTreeMap<ChunkId, bool>,
     repairing: Vec<RepairEffect>,
+    membership: Membership,
     is_gone: bool,
+    journal: TargetJournal,
     load: TargetLoad,
     disk_busy_since: Option<Time>,
 }
@@ -84,7 +87,7 @@ impl TargetHost {
         config: TargetConfig,
         store: slotcast_store::Config,
         disk: Disk,
-        repair: Repair,
+        (repair, membership): (Repair, Membership),
         (queue, records): (QueueRule, bool),
     ) -> TargetHost {
         let mut effects = Vec::new();
@@ -92,7 +95,8 @@ impl TargetHost {
         if records {
             machine = machine.recording();
         }
-        let machine = machine.measuring(now, queue);
+        let mut machine = machine.measuring(now, queue);
+        machine.take_puts(membership.takes_puts());
         let (reading, repairing) = (BTreeMap::new(), Vec::new());
         let mut host = TargetHost {
             id,
@@ -103,7 +107,9 @@ impl TargetHost {
             repair,
             reading,
             repairing,
+            membership,
             is_gone: false,
+            journal: TargetJournal::new(),
             load: TargetLoad::default(),
             disk_busy_since: None,
         };
@@ -111,9 +117,36 @@ impl TargetHost {
         host
     }
 
-    /// Whether it neither answers nor comes back while the node runs.
-    pub(crate) fn is_gone(&self) -> bool {
-        matches!(self.machine.standing(), Standing::Failed(_) | Standing::ReadOnly(DiskError::Gone))
+    /// Whether it does not answer: not yet, or not any more.
+    pub(crate) fn is_mute(&self) -> bool {
+        matches!(
+            self.machine.standing(),
+            Standing::Opening | Standing::Failed(_) | Standing::ReadOnly(DiskError::Gone)
+        )
+    }
+
+    /// What it has to do with the cluster has changed.
+    pub(crate) fn set_membership(
+        &mut self,
+        now: Time,
+        membership: Membership,
+        wishes: &mut Vec<TargetWish>,
+        news: &mut Vec<TargetNews>,
+    ) {
+        self.membership = membership;
+        self.machine.take_puts(membership.takes_puts());
+        if !self.is_mute() {
+            self.repair(now, RepairInput::Leaves(membership.leaves()), wishes, news);
+        }
+    }
+
+    pub(crate) fn leaves(&self) -> bool {
+        self.membership.leaves()
+    }
+
+    /// Whether it leaves, and others hold all that it holds.
+    pub(crate) fn has_handed_over(&self) -> bool {
+        !self.is_mute() && self.repair.has_handed_over()
     }
 
     pub(crate) fn repair_statistics(&self) -> RepairStatistics {
@@ -172,10 +205,6 @@ impl TargetHost {
         }
     }
 
-    pub(crate) fn holds(&self, chunk: &ChunkId) -> bool {
-        self.machine.holds(chunk)
-    }
-
     /// A message came.
     pub(crate) fn message(
         &mut self,
@@ -230,6 +259,19 @@ impl TargetHost {
         self.machine.sent(now, request);
     }
 
+    /// Sees whether its folder has disappeared.
+    pub(crate) fn look(
+        &mut self,
+        now: Time,
+        wishes: &mut Vec<TargetWish>,
+        news: &mut Vec<TargetNews>,
+    ) {
+        if !self.is_gone && self.disk.is_gone() {
+            self.machine.disk_gone(now, &mut self.effects);
+            self.carry_out(now, wishes, news);
+        }
+    }
+
     /// The disk has done something.
     pub(crate) fn disk(
         &mut self,
@@ -261,7 +303,13 @@ impl TargetHost {
             }
         }
         self.account(now);
-        if !self.is_gone && self.machine.standing() == Standing::ReadOnly(DiskError::Gone) {
+        let (id, machine, repair) = (self.id, &self.machine, &self.repair);
+        let standing = machine.standing();
+        self.journal.standing(id, &self.path, standing, || machine.statistics());
+        self.journal.walk(now, id, repair.progress(now).is_some(), || {
+            (repair.statistics(), machine.statistics().chunks)
+        });
+        if !self.is_gone && standing == Standing::ReadOnly(DiskError::Gone) {
             self.is_gone = true;
             news.push(TargetNews::Gone);
         }
@@ -276,20 +324,41 @@ impl TargetHost {
     ) {
         let input = match effect {
             StoringEffect::Disk(id, op) => return self.disk.ask(id, op),
-            StoringEffect::Send(to, message) => return wishes.push(TargetWish::Send(to, message)),
+            StoringEffect::Send(to, message) => {
+                wishes.push(TargetWish::Send(to, message));
+                match message {
+                    Message::ReplicaAck(ack)
+                        if ack.outcome == AckOutcome::Stored && self.membership.leaves() =>
+                    {
+                        RepairInput::Stored
+                    }
+                    _ => return,
+                }
+            }
             StoringEffect::Transfer { request, content, start } => {
                 self.load.sent_bytes += content.bytes().len() as u64;
                 return wishes.push(TargetWish::Transfer { request, content, start });
             }
-            StoringEffect::Opened => return news.push(TargetNews::Opened),
+            StoringEffect::Opened => {
+                news.push(TargetNews::Opened);
+                // Before, there was nothing to walk over.
+                RepairInput::Leaves(self.membership.leaves())
+            }
             StoringEffect::NotOpened(error) => return news.push(TargetNews::NotOpened(error)),
-            StoringEffect::Lost(chunk) => RepairInput::Lost(chunk),
+            StoringEffect::Lost(chunk) => {
+                self.journal.lost(self.id, &self.path, &chunk);
+                RepairInput::Lost(chunk)
+            }
             StoringEffect::Fetched(chunk, result) => match (result, self.reading.remove(&chunk)) {
                 // An empty chunk is never sent: it has no replicas to make.
                 (Ok(content), Some(true)) if !content.bytes().is_empty() => {
                     return wishes.push(TargetWish::PutAgain(content));
                 }
                 (Ok(_), Some(_)) => RepairInput::Ended(chunk, RepairOutcome::Complete),
+                // Compaction has moved it while it was read.
+                (Err(_), Some(_)) if self.machine.holds(&chunk) => {
+                    RepairInput::Ended(chunk, RepairOutcome::Failed)
+                }
                 (Err(_), Some(_)) => RepairInput::Ended(chunk, RepairOutcome::NotFound),
                 (_, None) => return,
             },

@@ -1,5 +1,6 @@
 //! Which targets negotiate over which chunk.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::ids::{ChunkId, GroupId, TargetId};
@@ -62,6 +63,12 @@ impl Members {
         Members(self.0 | other.0)
     }
 
+    /// Those in both.
+    #[must_use]
+    pub const fn intersection(self, other: Members) -> Members {
+        Members(self.0 & other.0)
+    }
+
     /// How many.
     pub const fn len(self) -> usize {
         self.0.count_ones() as usize
@@ -104,9 +111,64 @@ pub enum LayoutError {
     /// No targets share a failure domain.
     #[error("a failure domain has at least one target")]
     EmptyDomain,
+    /// A target that has a place in two groups, or two in one.
+    #[error("target {} has two seats", .0.0)]
+    TwoSeats(TargetId),
+    /// A target without a place in any group.
+    #[error("target {} has no seat in any group", .0.0)]
+    NoSeat(TargetId),
+    /// No groups, or one without seats.
+    #[error("there are groups, and each has seats")]
+    NoSeats,
 }
 
-/// Negotiating groups of a cluster: fixed, disjoint, and of equal size within one member.
+/// What a target has to do with a cluster that changes while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Membership {
+    /// It has a seat, and is not yet there: it is not asked.
+    Joining,
+    /// It takes part.
+    Active,
+    /// It gives what it holds away: it takes no chunks, and is asked for those that it has.
+    Draining,
+    /// All that it holds is held by others: it is not asked.
+    Drained,
+}
+
+impl Membership {
+    /// Whether chunks are put to it, and what it holds counts as a replica.
+    pub const fn takes_puts(self) -> bool {
+        matches!(self, Membership::Active)
+    }
+
+    /// Whether gets ask it.
+    pub const fn answers_gets(self) -> bool {
+        matches!(self, Membership::Active | Membership::Draining)
+    }
+
+    /// Whether it leaves.
+    pub const fn leaves(self) -> bool {
+        matches!(self, Membership::Draining | Membership::Drained)
+    }
+}
+
+/// A target of a layout with [`seats`](GroupMap::seated).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Member {
+    /// Which.
+    pub target: TargetId,
+    /// Its failure domain.
+    pub domain: u32,
+    /// What it has to do with the cluster.
+    pub membership: Membership,
+}
+
+/// Negotiating groups of a cluster, disjoint.
+///
+/// There are two ways to lay them out. [`new`](GroupMap::new) deals targets that all take part into groups of
+/// equal size within one member. [`seated`](GroupMap::seated) is told who sits where, and is for clusters that
+/// change while they run: the number of groups stays, so that a chunk stays in its group, and whoever joins
+/// or leaves takes a seat or leaves it empty, so that everybody else keeps position.
 ///
 /// Targets are numbered domain by domain: with `d` targets to a domain, target `t` is in domain
 /// `t / d`. A group takes its members from as many domains as it can. With one target to a domain,
@@ -117,7 +179,22 @@ pub struct GroupMap {
     starts: Vec<u32>,
     seats: Vec<(GroupId, u8)>,
     targets_per_domain: u32,
+    /// Of a layout with seats; in others all members are alike.
+    roles: Option<Roles>,
 }
+
+/// Who is who in a layout with seats.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Roles {
+    /// By target.
+    domains: Vec<u32>,
+    /// By group.
+    for_gets: Vec<Members>,
+    for_puts: Vec<Members>,
+}
+
+/// The seat of a target that is not there.
+const NOWHERE: GroupId = GroupId(u32::MAX);
 
 impl GroupMap {
     /// Lays `targets` out in groups of `group_size` or one more.
@@ -162,7 +239,92 @@ impl GroupMap {
         }
         starts.push(start);
         debug_assert_eq!(start, targets, "every target has a seat");
-        Ok(GroupMap { order, starts, seats, targets_per_domain })
+        Ok(GroupMap { order, starts, seats, targets_per_domain, roles: None })
+    }
+
+    /// A layout in which it is said who sits where: for each group its targets in order of position. A seat
+    /// of a target that is not among `members` is empty.
+    ///
+    /// # Errors
+    /// If a group has no or too many seats, or a target none or two.
+    pub fn seated(groups: &[Vec<TargetId>], members: &[Member]) -> Result<GroupMap, LayoutError> {
+        if groups.is_empty() || groups.iter().any(Vec::is_empty) {
+            return Err(LayoutError::NoSeats);
+        }
+        if let Some(large) = groups.iter().find(|group| group.len() > Members::CAPACITY) {
+            return Err(LayoutError::GroupSize(u32::try_from(large.len()).unwrap_or(u32::MAX)));
+        }
+        let by_target: BTreeMap<TargetId, &Member> =
+            members.iter().map(|member| (member.target, member)).collect();
+        let highest = by_target.keys().next_back().map_or(0, |target| target.0 as usize);
+        let mut seats = alloc::vec![(NOWHERE, 0u8); highest + 1];
+        let mut domains = alloc::vec![u32::MAX; highest + 1];
+        let mut starts = alloc::vec![0];
+        let (mut order, mut for_gets, mut for_puts) = (Vec::new(), Vec::new(), Vec::new());
+        for (group, targets) in (0..).map(GroupId).zip(groups) {
+            let (mut gets, mut puts) = (Members::NONE, Members::NONE);
+            for (position, target) in (0..).zip(targets) {
+                let Some(member) = by_target.get(target) else { continue };
+                let seat = &mut seats[target.0 as usize];
+                if seat.0 != NOWHERE {
+                    return Err(LayoutError::TwoSeats(*target));
+                }
+                *seat = (group, position);
+                domains[target.0 as usize] = member.domain;
+                if member.membership.answers_gets() {
+                    gets.insert(position);
+                }
+                if member.membership.takes_puts() {
+                    puts.insert(position);
+                }
+            }
+            order.extend(targets);
+            starts.push(u32::try_from(order.len()).expect("64 seats a group"));
+            for_gets.push(gets);
+            for_puts.push(puts);
+        }
+        let missing = by_target.keys().find(|target| seats[target.0 as usize].0 == NOWHERE);
+        if let Some(target) = missing {
+            return Err(LayoutError::NoSeat(*target));
+        }
+        let roles = Some(Roles { domains, for_gets, for_puts });
+        Ok(GroupMap { order, starts, seats, targets_per_domain: 1, roles })
+    }
+
+    /// Whether what was laid out as in `before` is found in this layout: there are as many groups, so chunks
+    /// stay in theirs, and every target that is in both sits where it sat.
+    pub fn keeps_the_places_of(&self, before: &GroupMap) -> bool {
+        let stays = |(target, seat): (u32, &(GroupId, u8))| {
+            let now = self.find(TargetId(target));
+            seat.0 == NOWHERE || now.is_none_or(|now| now == *seat)
+        };
+        self.groups() == before.groups() && (0..).zip(&before.seats).all(stays)
+    }
+
+    /// A group for each of `count` new targets of one failure domain: the one with the fewest of that domain,
+    /// and of those the smallest. None if there are no free seats.
+    pub fn places_for(&self, count: usize, domain: u32) -> Option<Vec<GroupId>> {
+        let occupied = |group: GroupId| {
+            let members = self.members(group).iter();
+            members.filter(|target| self.find(**target).is_some()).count()
+        };
+        let of_domain = |group: GroupId| {
+            let members = self.members(group).iter();
+            members.filter(|t| self.find(**t).is_some() && self.domain(**t) == domain).count()
+        };
+        let mut load: Vec<(usize, usize, GroupId)> = (0..self.groups())
+            .map(GroupId)
+            .map(|group| (of_domain(group), occupied(group), group))
+            .collect();
+        let mut places = Vec::with_capacity(count);
+        for _ in 0..count {
+            let free = load.iter_mut().filter(|(_, members, _)| *members < Members::CAPACITY);
+            let chosen = free.min()?;
+            chosen.0 += 1;
+            chosen.1 += 1;
+            places.push(chosen.2);
+        }
+        Some(places)
     }
 
     /// Number of groups.
@@ -199,11 +361,46 @@ impl GroupMap {
         self.seats[target.0 as usize]
     }
 
-    /// How many failure domains `members` of `group` are in.
+    /// The same, of a target that there may not be.
+    pub fn find(&self, target: TargetId) -> Option<(GroupId, u8)> {
+        self.seats.get(target.0 as usize).copied().filter(|(group, _)| *group != NOWHERE)
+    }
+
+    /// The members of `group` that puts ask.
+    pub fn members_for_puts(&self, group: GroupId) -> Members {
+        match &self.roles {
+            None => Members::first(self.members(group).len()),
+            Some(roles) => roles.for_puts[group.0 as usize],
+        }
+    }
+
+    /// The members of `group` that gets ask.
+    pub fn members_for_gets(&self, group: GroupId) -> Members {
+        match &self.roles {
+            None => Members::first(self.members(group).len()),
+            Some(roles) => roles.for_gets[group.0 as usize],
+        }
+    }
+
+    /// Of `members` of `group`, those whose chunks count as replicas.
+    fn counting(&self, group: GroupId, members: Members) -> Members {
+        match &self.roles {
+            None => members,
+            Some(roles) => members.intersection(roles.for_puts[group.0 as usize]),
+        }
+    }
+
+    /// Whether every target is a failure domain of its own.
+    fn is_flat(&self) -> bool {
+        self.targets_per_domain == 1 && self.roles.is_none()
+    }
+
+    /// How many failure domains `members` of `group` are in; those that leave do not count.
     pub fn domains_of(&self, group: GroupId, members: Members) -> usize {
-        if self.targets_per_domain == 1 {
+        if self.is_flat() {
             return members.len();
         }
+        let members = self.counting(group, members);
         let targets = self.members(group);
         let domain = |position: u8| self.domain(targets[usize::from(position)]);
         let is_first =
@@ -213,9 +410,10 @@ impl GroupMap {
 
     /// All positions of `group` in a failure domain of one of `members`, these among them.
     pub fn sharing_a_domain(&self, group: GroupId, members: Members) -> Members {
-        if self.targets_per_domain == 1 {
+        if self.is_flat() {
             return members;
         }
+        let members = self.counting(group, members);
         let targets = self.members(group);
         let domain = |position: u8| self.domain(targets[usize::from(position)]);
         let mut sharing = Members::NONE;
@@ -229,7 +427,10 @@ impl GroupMap {
 
     /// The failure domain of `target`.
     pub fn domain(&self, target: TargetId) -> u32 {
-        target.0 / self.targets_per_domain
+        match &self.roles {
+            None => target.0 / self.targets_per_domain,
+            Some(roles) => roles.domains.get(target.0 as usize).copied().unwrap_or(u32::MAX),
+        }
     }
 }
 

@@ -40,6 +40,7 @@
 extern crate alloc;
 
 mod calendar;
+mod finder;
 mod group;
 mod ids;
 mod initiator;
@@ -55,16 +56,18 @@ mod window;
 pub mod wire;
 
 pub use calendar::{Calendar, CalendarRules, NoReservation, OfferRule, Reservation, State};
-pub use group::{GroupMap, LayoutError, Members};
+pub use finder::{Finder, FinderEffect, FinderInput};
+pub use group::{GroupMap, LayoutError, Member, Members, Membership};
 pub use ids::{ChunkId, GroupId, InitiatorId, RequestId, TargetId, Term};
 pub use initiator::{
     Choosy, Failure, GetRules, Initiator, InitiatorConfig, InitiatorEffect, InitiatorInput,
     PutRules,
 };
 pub use message::{
-    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Grant, Grants, LateReject, MAX_REPLICAS,
-    MAX_TAKEN, Message, Occasion, Offer, OfferAnswer, ProxyAnswer, ProxyNotice, ProxyQuery,
-    ProxyReply, ProxyReport, ProxyRequest, PutAccept, PutRequest, ReplicaAck, Taken, Undelivered,
+    AckOutcome, Bid, BidAnswer, FindAnswer, FindReply, FindRequest, GetAccept, GetRequest, Grant,
+    Grants, LateReject, MAX_REPLICAS, MAX_TAKEN, Message, Occasion, Offer, OfferAnswer,
+    ProxyAnswer, ProxyNotice, ProxyQuery, ProxyReply, ProxyReport, ProxyRequest, PutAccept,
+    PutRequest, ReplicaAck, Taken, Undelivered,
 };
 pub use proxy::{Proxy, ProxyChoice, ProxyConfig, ProxyEffect, ProxyInput};
 pub use rate::{DiskMeter, LinkMeter};

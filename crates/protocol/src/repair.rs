@@ -15,6 +15,11 @@
 //! So that the holders of a chunk do not all put it again, each begins its walk at another place, by its
 //! position in the group, and only reads a chunk whose put by somebody else it has heard in this walk.
 //! What was read and found rotten is *recovered*: fetched from the others, and put again.
+//!
+//! A target that *leaves* walks in the same way. What it holds does not count as a replica any more, so each
+//! put again brings a chunk to the wanted number without it, and it relies on nobody else's puts. It has
+//! *handed over* when a whole walk has ended, every chunk of it was put again, and none has come since it
+//! began. Nothing is removed.
 
 use alloc::collections::BTreeSet;
 use alloc::collections::VecDeque;
@@ -52,6 +57,10 @@ pub enum RepairInput {
     Changed,
     /// A held chunk turned out to be unreadable, and is not held any more.
     Lost(ChunkId),
+    /// The target leaves, or stays after all.
+    Leaves(bool),
+    /// A chunk was stored here.
+    Stored,
     /// Somebody else was heard to put a chunk into the group.
     Heard(ChunkId),
     /// What was asked for by a [`RepairEffect`] has ended.
@@ -153,6 +162,11 @@ pub struct Repair {
     /// Something changed that the walk under way may have missed.
     again: bool,
     in_hand: BTreeSet<ChunkId>,
+    leaves: bool,
+    /// A walk that began after it was told to leave has ended, and nothing has come since it began.
+    has_walked: bool,
+    /// A failed attempt was not remembered: only another walk finds the chunk.
+    has_forgotten: bool,
     /// Put by somebody else since the walk began.
     heard: BTreeSet<ChunkId>,
     /// Lost and not yet asked for.
@@ -193,6 +207,9 @@ impl Repair {
             walk: None,
             again: false,
             in_hand: BTreeSet::new(),
+            leaves: false,
+            has_walked: false,
+            has_forgotten: false,
             heard: BTreeSet::new(),
             to_recover: VecDeque::new(),
             to_retry: VecDeque::new(),
@@ -213,6 +230,18 @@ impl Repair {
         RepairStatistics { under_replicated: (self.lacking.len() + lost) as u64, ..self.statistics }
     }
 
+    /// Whether everything that a leaving target holds, or has lost and could fetch, is with the others in the
+    /// wanted number.
+    pub fn has_handed_over(&self) -> bool {
+        self.leaves
+            && self.has_walked
+            && self.walk.is_none()
+            && self.in_hand.is_empty()
+            && self.to_recover.is_empty()
+            && self.lacking.is_empty()
+            && self.unrecovered.is_empty()
+    }
+
     /// How far the walk under way is.
     pub fn progress(&self, now: Time) -> Option<RepairProgress> {
         self.walk.map(|Walk { visited, healed, began, .. }| RepairProgress {
@@ -231,12 +260,17 @@ impl Repair {
         effects: &mut Vec<RepairEffect>,
     ) {
         match input {
-            RepairInput::Changed => {
-                // What was heard before is not true any more.
-                self.heard.clear();
-                self.again = self.walk.is_some();
-                if !self.again {
-                    self.begin(now);
+            RepairInput::Changed => self.changed(now),
+            RepairInput::Leaves(leaves) if leaves == self.leaves => {}
+            RepairInput::Leaves(leaves) => {
+                self.leaves = leaves;
+                self.has_walked = false;
+                self.changed(now);
+            }
+            RepairInput::Stored => {
+                if self.leaves {
+                    self.has_walked = false;
+                    self.changed(now);
                 }
             }
             RepairInput::Lost(chunk) => {
@@ -271,7 +305,17 @@ impl Repair {
         self.go_on(now, inventory, effects);
     }
 
+    fn changed(&mut self, now: Time) {
+        // What was heard before is not true any more.
+        self.heard.clear();
+        self.again = self.walk.is_some();
+        if !self.again {
+            self.begin(now);
+        }
+    }
+
     fn begin(&mut self, now: Time) {
+        self.has_forgotten = false;
         let next = Bound::Included(self.start);
         self.heard.clear();
         self.rested = Time::NEVER;
@@ -301,6 +345,8 @@ impl Repair {
                 let failed = if was_lost { &mut self.unrecovered } else { &mut self.lacking };
                 if failed.len() < REMEMBERED {
                     failed.insert(chunk);
+                } else {
+                    self.has_forgotten = true;
                 }
                 self.retry_at = self.retry_at.min(now + self.rules.retry);
             }
@@ -336,7 +382,12 @@ impl Repair {
     fn end_walk(&mut self, now: Time) {
         self.statistics.walks += 1;
         self.walk = None;
-        let rest = if self.again { Span::ZERO } else { self.rules.period };
+        self.has_walked = !self.again && !self.has_forgotten;
+        let rest = match (self.again, self.leaves && self.has_forgotten) {
+            (true, _) => Span::ZERO,
+            (false, true) => self.rules.retry,
+            (false, false) => self.rules.period,
+        };
         self.again = false;
         self.rested = now + rest;
     }
@@ -355,7 +406,8 @@ impl Repair {
         let chunk = self.step(inventory)?;
         self.in_hand.insert(chunk);
         self.statistics.visited += 1;
-        Some(if self.heard.contains(&chunk) && !self.lacking.contains(&chunk) {
+        let is_heard = self.heard.contains(&chunk) && !self.lacking.contains(&chunk);
+        Some(if is_heard && !self.leaves {
             RepairEffect::Read(chunk)
         } else {
             RepairEffect::PutAgain(chunk)

@@ -30,6 +30,10 @@ pub(crate) fn groups(scenario: &Scenario) -> Result<GroupMap, ScenarioError> {
             LayoutError::TooFewTargets { .. } => "cluster.targets",
             LayoutError::GroupSize(_) => "cluster.group_size",
             LayoutError::EmptyDomain => "cluster.targets_per_domain",
+            // Of layouts in which it is said who sits where.
+            LayoutError::TwoSeats(_) | LayoutError::NoSeat(_) | LayoutError::NoSeats => {
+                "cluster.targets"
+            }
         };
         ScenarioError { key, problem: error.to_string() }
     })

@@ -266,6 +266,11 @@ impl StoringTarget {
         &self.machine
     }
 
+    /// Whether it takes chunks that it does not hold; if not, it keeps what it has promised.
+    pub fn take_puts(&mut self, takes_puts: bool) {
+        self.machine.take_puts(takes_puts);
+    }
+
     /// Forgets what was promised to initiators, as a restart does, and keeps what is stored.
     pub fn forget_promises(&mut self, now: Time) {
         self.machine.restart(now);
@@ -337,6 +342,12 @@ impl StoringTarget {
             self.tell(now, TargetInput::DiskRate { rate, queue_limit });
         }
         self.store.handle(Input::Disk(op, result), &mut self.store_effects);
+        self.carry_out(now, effects);
+    }
+
+    /// The disk has disappeared, as the host has seen without an operation that failed.
+    pub fn disk_gone(&mut self, now: Time, effects: &mut Vec<StoringEffect>) {
+        self.store.handle(Input::Gone, &mut self.store_effects);
         self.carry_out(now, effects);
     }
 

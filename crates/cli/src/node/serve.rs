@@ -7,10 +7,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use slotcast_lab::InputError;
-use slotcast_node::cluster::{self, NodeFile};
+use slotcast_node::cluster::NodeFile;
 use slotcast_node::{LEAST_RATE, Limits, Node, NodeConfig, StartError, http};
 use slotcast_units::Rate;
 
+use super::log::LogOptions;
+use crate::VERSION;
 use crate::failure::{Failure, Outcome};
 
 /// Start a store: a whole cluster in this process, on folders of this machine
@@ -55,6 +57,9 @@ pub(crate) struct Arguments {
     /// Let the link of each target and of the initiator be no faster than this, as in 10Gbps
     #[arg(long, value_name = "RATE", value_parser = limit)]
     link_rate: Option<Rate>,
+
+    #[command(flatten)]
+    log: LogOptions,
 }
 
 fn limit(text: &str) -> Result<Rate, String> {
@@ -69,6 +74,8 @@ fn limit(text: &str) -> Result<Rate, String> {
 const SEGMENT_SIZE: u64 = 64 << 20;
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let log = arguments.log.start();
+    let _log = log.map_err(|error| Failure::Output("the log".into(), error))?;
     match &arguments.config {
         Some(path) => join(path),
         None => alone(arguments),
@@ -89,15 +96,24 @@ fn listen_at(address: SocketAddr, option: &str) -> Result<TcpListener, Box<Input
 
 /// One node of a cluster.
 fn join(path: &Path) -> Outcome {
-    let file = NodeFile::read(path).map_err(|error| {
-        let cluster::FileError { file, text, span, message, help } = *error;
-        let error = match span {
-            Some(span) => InputError::in_file(&file, &text, span, message),
-            None => InputError::plain(format!("`{file}` {message}")),
-        };
-        error.with_help(help)
-    })?;
+    let file = NodeFile::read(path).map_err(super::cluster::wrong_file)?;
+    if let Some(warning) = &file.warning {
+        eprintln!("Warning: {warning}");
+    }
     let listener = listen_at(file.http, "http")?;
+    tracing::info!(
+        version = VERSION,
+        config = %path.display(),
+        name = file.name,
+        node = file.node,
+        nodes = file.map.nodes.len(),
+        epoch = file.map.epoch,
+        targets = file.targets.len(),
+        replicas = file.map.replicas,
+        datagrams = %file.listen,
+        http = %file.http,
+        "starting"
+    );
     let node = Node::join(&file, SEGMENT_SIZE).map_err(|error| {
         let help = match &error {
             StartError::Network(_, error) => match error.kind() {
@@ -142,6 +158,14 @@ fn alone(arguments: &Arguments) -> Outcome {
         return Err(InputError::plain(message).with_help(help).into());
     }
     let listener = listen_at(*listen, "--listen")?;
+    tracing::info!(
+        version = VERSION,
+        data = %data.display(),
+        targets,
+        replicas,
+        http = %listen,
+        "starting"
+    );
     let config = NodeConfig {
         folders: (0..*targets).map(|n| data.join(format!("target-{n:03}"))).collect(),
         group_size: (*targets).min(9),

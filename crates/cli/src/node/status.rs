@@ -119,7 +119,16 @@ fn peers(network: &NetworkStatus) -> String {
         .filter(|(_, n)| **n > 0)
         .map(|(why, n)| format!("{why} {n}"))
         .collect();
-    let head = format!("this is node {} in epoch {}", network.node, network.epoch);
+    let map = &network.map;
+    let mut head = format!("this is node {} in epoch {}", network.node, network.epoch);
+    match (map.state.as_str(), map.may_be_stopped) {
+        ("" | "active", _) => {}
+        (state, true) => head.push_str(&format!(", {state}: may be stopped")),
+        (state, false) => head.push_str(&format!(", {state}")),
+    }
+    if let Some(problem) = &map.problem {
+        head.push_str(&format!("\ncluster map: {problem}"));
+    }
     match refused.is_empty() {
         true => format!("{head}\n{table}"),
         false => format!("{head}; datagrams dropped: {}\n{table}", refused.join(", ")),

@@ -1,5 +1,7 @@
 //! A cluster of real processes.
 
+pub(crate) mod etcd;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write as _};
@@ -103,11 +105,15 @@ impl Cluster {
     }
 
     pub(crate) fn start(&mut self, node: usize) {
+        let path = self.log_of(node);
+        let log = fs::File::options().create(true).append(true).open(path).expect("room");
         let mut process = self
             .command(node)
             .args(["serve", "--config"])
             .arg(self.folder.join(format!("node-{node}.toml")))
+            .args(["--log-format", "json"])
             .stdout(Stdio::piped())
+            .stderr(log)
             .spawn()
             .expect("it starts");
         let mut line = String::new();
@@ -121,6 +127,35 @@ impl Cluster {
     pub(crate) fn start_all(&mut self) {
         (0..self.hosts.len()).for_each(|node| self.start(node));
         (0..self.hosts.len()).for_each(|node| self.wait_for_peers(node, self.hosts.len() - 1));
+    }
+
+    /// The files of another node, which starts as those before.
+    pub(crate) fn add(&mut self, host: Host, file: &str) {
+        let number = self.hosts.len();
+        fs::write(self.folder.join(format!("node-{number}.toml")), file).expect("room");
+        self.hosts.push(host);
+        self.nodes.push(None);
+    }
+
+    /// Where `node` serves HTTP.
+    pub(crate) fn http(&self, node: usize) -> String {
+        self.running(node).http.clone()
+    }
+
+    fn log_of(&self, node: usize) -> PathBuf {
+        self.folder.join(format!("node-{node}.log"))
+    }
+
+    /// The fields of what `node` has logged with this message, and its level.
+    pub(crate) fn logged(&self, node: usize, message: &str) -> Vec<serde_json::Value> {
+        let log = fs::read_to_string(self.log_of(node)).expect("it is there");
+        let lines = log.lines().map(|line| serde_json::from_str(line).expect("a line of JSON"));
+        let fields = |mut line: serde_json::Value| {
+            let mut fields = line["fields"].take();
+            fields["level"] = line["level"].take();
+            fields
+        };
+        lines.map(fields).filter(|fields| fields["message"] == message).collect()
     }
 
     fn running(&self, node: usize) -> &Node {

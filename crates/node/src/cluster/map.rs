@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, SocketAddrV4};
 
-use slotcast_protocol::{Delivery, GroupId, GroupMap, LayoutError, TargetId};
+use slotcast_protocol::{Delivery, GroupId, GroupMap, LayoutError, Member, Membership, TargetId};
 use slotcast_units::{Rate, Span};
 
 /// What no two replicas of a chunk may share.
@@ -24,9 +24,19 @@ pub struct MapNode {
     pub address: SocketAddr,
     /// Numbers of its targets.
     pub targets: Vec<TargetId>,
+    /// What it has to do with the cluster.
+    pub membership: Membership,
 }
 
-/// A version of what all nodes of a cluster must agree on. Nodes of different epochs do not hear each other.
+impl MapNode {
+    /// What it has to do with the cluster, in a word of the map.
+    pub fn state(&self) -> &'static str {
+        super::name_of(self.membership)
+    }
+}
+
+/// A version of what all nodes of a cluster must agree on. It is changed while they run: see
+/// [`may_follow`](ClusterMap::may_follow).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClusterMap {
     /// Which version.
@@ -49,14 +59,31 @@ pub struct ClusterMap {
     pub multicast: Option<SocketAddrV4>,
     /// The nodes, in order of their numbers.
     pub nodes: Vec<MapNode>,
+    /// For each group its targets by position. A target that no node has stands for an empty seat. Without
+    /// it the targets are dealt into groups by their number.
+    pub seats: Option<Vec<Vec<TargetId>>>,
 }
 
 impl ClusterMap {
     /// The negotiating groups of its targets.
     ///
     /// # Errors
-    /// If there are too few targets for a group.
+    /// If there are too few targets for a group, or a target has no seat.
     pub fn groups(&self) -> Result<GroupMap, LayoutError> {
+        let all_take_part = self.nodes.iter().all(|node| node.membership == Membership::Active);
+        match &self.seats {
+            Some(seats) => GroupMap::seated(seats, &self.members()),
+            None if all_take_part => self.dealt(),
+            None => GroupMap::seated(&seats_of(&self.dealt()?), &self.members()),
+        }
+    }
+
+    /// The seats of its groups, said or not.
+    pub(super) fn all_seats(&self) -> Result<Vec<Vec<TargetId>>, LayoutError> {
+        self.seats.clone().map_or_else(|| self.dealt().map(|groups| seats_of(&groups)), Ok)
+    }
+
+    fn dealt(&self) -> Result<GroupMap, LayoutError> {
         let targets: usize = self.nodes.iter().map(|node| node.targets.len()).sum();
         let per_domain = match self.failure_domain {
             FailureDomain::Node => self.nodes.first().map_or(1, |node| node.targets.len()),
@@ -64,6 +91,57 @@ impl ClusterMap {
         };
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         GroupMap::new(count(targets), self.group_size, count(per_domain))
+    }
+
+    fn members(&self) -> Vec<Member> {
+        let of = |node: &MapNode| {
+            let (number, membership, by_node) =
+                (node.number, node.membership, self.failure_domain == FailureDomain::Node);
+            node.targets.clone().into_iter().map(move |target| Member {
+                target,
+                domain: if by_node { number } else { target.0 },
+                membership,
+            })
+        };
+        self.nodes.iter().flat_map(of).collect()
+    }
+
+    /// Whether a node that runs with the map `before` can take this one as it runs.
+    ///
+    /// # Errors
+    /// Why it cannot, and what to do.
+    pub fn may_follow(&self, before: &ClusterMap) -> Result<(), String> {
+        if self.epoch <= before.epoch {
+            return Err(format!(
+                "epoch {} is not after {}: write the map with epoch = {}",
+                self.epoch,
+                before.epoch,
+                before.epoch.saturating_add(1)
+            ));
+        }
+        let (Ok(groups), Ok(groups_before)) = (self.groups(), before.groups()) else {
+            return Err("its groups cannot be laid out".into());
+        };
+        if !groups.keeps_the_places_of(&groups_before) {
+            return Err(
+                "its groups are laid out anew, and chunks would not be found: change the nodes \
+                        with `slotcast cluster`, or say who sits where with [[group]]"
+                    .into(),
+            );
+        }
+        let settings = [
+            ("replicas", self.replicas == before.replicas),
+            ("failure_domain", self.failure_domain == before.failure_domain),
+            ("delivery", self.delivery == before.delivery),
+            ("data_rate", self.data_rate == before.data_rate),
+            ("trip", self.trip == before.trip),
+            ("mtu", self.datagram == before.datagram),
+            ("multicast", self.multicast == before.multicast),
+        ];
+        match settings.iter().find(|(_, is_equal)| !is_equal) {
+            Some((key, _)) => Err(format!("{key} is another: start this node anew to take it")),
+            None => Ok(()),
+        }
     }
 
     /// The node of this number.
@@ -87,4 +165,9 @@ impl ClusterMap {
         Some(SocketAddrV4::new(ip.into(), base.port()))
             .filter(|address| address.ip().is_multicast())
     }
+}
+
+/// Who sits where in `groups`.
+fn seats_of(groups: &GroupMap) -> Vec<Vec<TargetId>> {
+    (0..groups.groups()).map(|group| groups.members(GroupId(group)).to_vec()).collect()
 }

@@ -1,12 +1,13 @@
-//! Reads `cluster.toml`.
+//! Reads `cluster.toml`, and writes it.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::ops::Range;
 use std::path::Path;
 
 use serde::Deserialize;
-use slotcast_protocol::{Delivery, MAX_REPLICAS, TargetId};
+use slotcast_protocol::{Delivery, MAX_REPLICAS, Membership, TargetId};
 use slotcast_units::{Rate, Span};
 use toml::Spanned;
 
@@ -26,6 +27,13 @@ struct MapFile {
     mtu: Option<Spanned<u32>>,
     multicast: Option<Spanned<String>>,
     node: Spanned<Vec<NodeEntry>>,
+    group: Option<Spanned<Vec<GroupEntry>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GroupEntry {
+    seats: Vec<u32>,
 }
 
 #[derive(Deserialize)]
@@ -34,6 +42,19 @@ struct NodeEntry {
     number: Spanned<u32>,
     address: Spanned<String>,
     targets: Spanned<Vec<u32>>,
+    state: Option<Spanned<String>>,
+}
+
+const STATES: [(&str, Membership); 4] = [
+    ("active", Membership::Active),
+    ("joining", Membership::Joining),
+    ("draining", Membership::Draining),
+    ("drained", Membership::Drained),
+];
+
+/// What the map and people call it.
+pub(crate) fn name_of(membership: Membership) -> &'static str {
+    STATES.iter().find(|(_, state)| *state == membership).map_or("", |(name, _)| name)
 }
 
 /// What the headers of IPv6 and UDP take of a packet.
@@ -50,9 +71,57 @@ impl ClusterMap {
     /// # Errors
     /// If it cannot be read, or says something that cannot be.
     pub fn read(path: &Path) -> Result<ClusterMap> {
-        let source = Source::open(path)?;
+        ClusterMap::of(&Source::open(path)?)
+    }
+
+    /// Reads the map in `text`; errors call it `name`.
+    ///
+    /// # Errors
+    /// If it says something that cannot be.
+    pub fn parse(name: &str, text: &str) -> Result<ClusterMap> {
+        ClusterMap::of(&Source { file: name.to_owned(), text: text.to_owned() })
+    }
+
+    pub(super) fn of(source: &Source) -> Result<ClusterMap> {
         let file: MapFile = source.parse()?;
-        Reading(&source).map(&file)
+        Reading(source).map(&file)
+    }
+
+    /// The map as a text that [`parse`](ClusterMap::parse) reads.
+    pub fn to_toml(&self) -> String {
+        let numbers = |targets: &[TargetId]| {
+            let numbers: Vec<String> = targets.iter().map(|target| target.0.to_string()).collect();
+            numbers.join(", ")
+        };
+        let domain = match self.failure_domain {
+            FailureDomain::Node => "node",
+            FailureDomain::Target => "target",
+        };
+        let delivery = match self.delivery {
+            Delivery::Unicast => "unicast",
+            Delivery::Multicast => "multicast",
+        };
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "epoch = {}\nreplicas = {}", self.epoch, self.replicas);
+        let _ = writeln!(text, "group_size = {}", self.group_size);
+        let _ = writeln!(text, "failure_domain = \"{domain}\"\ndelivery = \"{delivery}\"");
+        let _ = writeln!(text, "data_rate = \"{}\"\ntrip = \"{}\"", self.data_rate, self.trip);
+        let _ = writeln!(text, "mtu = {}", self.datagram + HEADERS as usize);
+        if let Some(multicast) = self.multicast {
+            let _ = writeln!(text, "multicast = \"{multicast}\"");
+        }
+        for MapNode { number, address, targets, membership } in &self.nodes {
+            let _ = writeln!(text, "\n[[node]]\nnumber = {number}\naddress = \"{address}\"");
+            let _ = writeln!(text, "targets = [{}]", numbers(targets));
+            if *membership != Membership::Active {
+                let _ = writeln!(text, "state = \"{}\"", name_of(*membership));
+            }
+        }
+        for seats in self.seats.iter().flatten() {
+            let _ = writeln!(text, "\n[[group]]\nseats = [{}]", numbers(seats));
+        }
+        text
     }
 }
 
@@ -100,6 +169,11 @@ impl Reading<'_> {
             datagram: (mtu - HEADERS) as usize,
             multicast: self.multicast(file.multicast.as_ref())?,
             nodes,
+            seats: file.group.as_ref().map(|groups| {
+                let targets =
+                    |group: &GroupEntry| group.seats.iter().copied().map(TargetId).collect();
+                groups.get_ref().iter().map(targets).collect()
+            }),
         };
         self.check(file, &map)?;
         Ok(map)
@@ -210,7 +284,12 @@ impl Reading<'_> {
                 return self.wrong(Some(entry.targets.span()), message, "list at least one target");
             }
             let targets = entry.targets.get_ref().iter().copied().map(TargetId).collect();
-            nodes.push(MapNode { number, address, targets });
+            let membership = self.choice("state", entry.state.as_ref(), &STATES)?;
+            nodes.push(MapNode { number, address, targets, membership });
+        }
+        nodes.sort_by_key(|node| node.number);
+        if file.group.is_some() {
+            return Ok(nodes);
         }
         let gap = (0..).zip(seen_targets.keys()).find(|(expected, target)| expected != *target);
         if let Some((expected, _)) = gap {
@@ -218,10 +297,9 @@ impl Reading<'_> {
             return self.wrong(
                 Some(file.node.span()),
                 message,
-                "targets are numbered from 0 without a gap",
+                "targets are numbered from 0 without a gap, or [[group]] says who sits where",
             );
         }
-        nodes.sort_by_key(|node| node.number);
         Ok(nodes)
     }
 
@@ -233,12 +311,13 @@ impl Reading<'_> {
             return self.wrong(at_replicas, message, "a chunk has 1 to 8 replicas");
         }
         if map.failure_domain == FailureDomain::Node {
-            self.check_domains(file, map)?;
-            if replicas > map.nodes.len() {
-                let message = format!(
-                    "replicas = {replicas}: on different nodes, and there are {}",
-                    map.nodes.len()
-                );
+            if map.seats.is_none() {
+                self.check_domains(file, map)?;
+            }
+            let active = map.nodes.iter().filter(|node| node.membership.takes_puts()).count();
+            if replicas > active {
+                let message =
+                    format!("replicas = {replicas}: on different nodes, and there are {active}");
                 return self.wrong(
                     at_replicas,
                     message,
@@ -246,18 +325,29 @@ impl Reading<'_> {
                 );
             }
         }
-        let groups = map.groups().map_err(|error| {
-            let span = file.group_size.as_ref().map_or(file.node.span(), Spanned::span);
-            self.0.error(Some(span), format!("group_size = {}: {error}", map.group_size), None)
+        let groups = map.groups().map_err(|error| match &file.group {
+            Some(group) => self.0.error(Some(group.span()), format!("group: {error}"), None),
+            None => {
+                let span = file.group_size.as_ref().map_or(file.node.span(), Spanned::span);
+                self.0.error(Some(span), format!("group_size = {}: {error}", map.group_size), None)
+            }
         })?;
         for group in (0..groups.groups()).map(slotcast_protocol::GroupId) {
             let all = slotcast_protocol::Members::first(groups.members(group).len());
-            if groups.domains_of(group, all) < replicas {
+            if groups.domains_of(group, all.intersection(groups.members_for_puts(group))) < replicas
+            {
                 let span = file.group_size.as_ref().map_or(file.node.span(), Spanned::span);
-                let message = format!(
-                    "group_size = {}: a group has fewer failure domains than a chunk has replicas",
-                    map.group_size
-                );
+                let message = match map.seats {
+                    None => format!(
+                        "group_size = {}: a group has fewer failure domains than a chunk has replicas",
+                        map.group_size
+                    ),
+                    Some(_) => format!(
+                        "group {} has fewer failure domains with active targets than a chunk has \
+                         replicas ({replicas})",
+                        group.0
+                    ),
+                };
                 return self.wrong(
                     Some(span),
                     message,

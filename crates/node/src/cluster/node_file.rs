@@ -11,6 +11,7 @@ use toml::Spanned;
 
 use super::error::{Result, Source};
 use super::map::ClusterMap;
+use super::map_source::{MapSource, write_whole};
 use crate::limits::{LEAST_RATE, Limits};
 
 #[derive(Deserialize)]
@@ -20,7 +21,7 @@ struct File {
     node: Spanned<u32>,
     listen: Option<Spanned<String>>,
     http: Option<Spanned<String>>,
-    cluster: Spanned<PathBuf>,
+    cluster: Spanned<String>,
     key: Spanned<PathBuf>,
     gone_after: Option<Spanned<String>>,
     disk_rate: Option<Spanned<String>>,
@@ -57,6 +58,10 @@ pub struct NodeFile {
     pub http: SocketAddr,
     /// The cluster.
     pub map: ClusterMap,
+    /// Where its map is kept.
+    pub source: MapSource,
+    /// Why the map is one that this node has had before, if it is.
+    pub warning: Option<String>,
     /// What the nodes of the cluster know.
     pub secret: [u8; 32],
     /// How long another node may be silent before what it holds is replaced.
@@ -81,11 +86,23 @@ impl NodeFile {
         let source = Source::open(path)?;
         let file: File = source.parse()?;
         let base = path.parent().unwrap_or(Path::new(""));
-        let map = ClusterMap::read(&base.join(file.cluster.get_ref()))?;
+        let place = file.cluster.get_ref();
+        let map_source = MapSource::parse(place, base).map_err(|error| {
+            let message = format!("cluster = \"{place}\" {error}");
+            let help = "write it as \"etcd://10.0.0.9:2379/slotcast/NAME\", or name a file";
+            source.error(Some(file.cluster.span()), message, Some(help))
+        })?;
+        let folder = file.target.get_ref().first().map(|target| base.join(&target.folder));
+        let (map, warning) = load_map(&map_source, folder.as_deref())?;
         let number = *file.node.get_ref();
         let Some(entry) = map.node(number) else {
             let message = format!("node = {number}: the cluster map has no such node");
-            let help = format!("its nodes are in {}", file.cluster.get_ref().display());
+            let help = match &map_source {
+                MapSource::File(_) => format!("its nodes are in {place}"),
+                MapSource::Etcd(_) => {
+                    format!("`slotcast cluster join --map {place}` adds one, `show` shows all")
+                }
+            };
             return Err(source.error(Some(file.node.span()), message, Some(&help)));
         };
         let address = |key: &str, value: &Spanned<String>| {
@@ -135,10 +152,7 @@ impl NodeFile {
                     "number = {}: it is no target of node {number} in the cluster map, or is listed twice",
                     id.0
                 );
-                let help = format!(
-                    "see the targets of node {number} in {}",
-                    file.cluster.get_ref().display()
-                );
+                let help = format!("see the targets of node {number} in {place}");
                 return Err(source.error(Some(target.span()), message, Some(&help)));
             }
             targets.push(TargetFolder { target: id, folder: base.join(folder) });
@@ -154,8 +168,66 @@ impl NodeFile {
         targets.sort_by_key(|target| target.target);
         let secret = read_key(&source, &base.join(file.key.get_ref()), &file.key)?;
         let name = file.name.unwrap_or_else(|| format!("node-{number}"));
-        Ok(NodeFile { name, node: number, listen, http, map, secret, gone_after, limits, targets })
+        Ok(NodeFile {
+            name,
+            node: number,
+            listen,
+            http,
+            map,
+            source: map_source,
+            warning,
+            secret,
+            gone_after,
+            limits,
+            targets,
+        })
     }
+
+    /// Keeps a copy of `map` beside the chunks of the first target, for a start without etcd.
+    pub(crate) fn keep(&self, map: &ClusterMap) {
+        if let (MapSource::Etcd(_), Some(target)) = (&self.source, self.targets.first()) {
+            // Without it the node starts only when etcd answers.
+            let _ = write_whole(&copy_in(&target.folder), &map.to_toml());
+        }
+    }
+}
+
+fn copy_in(folder: &Path) -> PathBuf {
+    folder.join("cluster.toml")
+}
+
+/// The map, or if etcd does not answer or has an older one, the last one that this node had.
+fn load_map(source: &MapSource, folder: Option<&Path>) -> Result<(ClusterMap, Option<String>)> {
+    let found = source.load();
+    let copy =
+        folder.map(copy_in).filter(|path| matches!(source, MapSource::Etcd(_)) && path.exists());
+    let Some(copy) = copy else { return Ok((found?.map, None)) };
+    let copy = match (ClusterMap::read(&copy), &found) {
+        (Ok(copy), _) => copy,
+        (Err(_), Ok(found)) => return Ok((found.map.clone(), None)),
+        (Err(error), Err(_)) => return Err(error),
+    };
+    let problem = match found {
+        Ok(found) if found.map.epoch == copy.epoch => return Ok((found.map, None)),
+        Ok(found) => {
+            let groups = found.map.groups().ok().zip(copy.groups().ok());
+            let is_after = found.map.epoch > copy.epoch;
+            if is_after && groups.is_some_and(|(new, old)| new.keeps_the_places_of(&old)) {
+                return Ok((found.map, None));
+            }
+            let fault = match found.map.may_follow(&copy) {
+                Err(fault) => fault,
+                Ok(()) => "it cannot be taken".into(),
+            };
+            format!("{source}: {fault}")
+        }
+        Err(error) => error.to_string(),
+    };
+    let epoch = copy.epoch;
+    Ok((
+        copy,
+        Some(format!("{problem}; the map of epoch {epoch}, which this node had last, is used")),
+    ))
 }
 
 fn read_key(source: &Source, path: &Path, key: &Spanned<PathBuf>) -> Result<[u8; 32]> {

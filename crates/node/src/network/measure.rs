@@ -5,7 +5,7 @@ use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::unbounded;
-use slotcast_protocol::{Delivery, GroupId, InitiatorId, Members, RequestId, TargetId};
+use slotcast_protocol::{Delivery, GroupId, InitiatorId, Members, Membership, RequestId, TargetId};
 use slotcast_store::Content;
 use slotcast_units::{Rate, Span};
 
@@ -44,8 +44,12 @@ pub fn loopback(
 ) -> io::Result<LoopbackResult> {
     let sockets = [UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?];
     let [from, to] = sockets.map(|socket| socket.local_addr());
-    let node =
-        |number, address, target| MapNode { number, address, targets: vec![TargetId(target)] };
+    let node = |number, address, target| MapNode {
+        number,
+        address,
+        targets: vec![TargetId(target)],
+        membership: Membership::Active,
+    };
     let map = ClusterMap {
         epoch: 1,
         group_size: 2,
@@ -57,6 +61,7 @@ pub fn loopback(
         datagram,
         multicast: None,
         nodes: vec![node(0, from?, 0), node(1, to?, 1)],
+        seats: None,
     };
     let groups = map.groups().map_err(io::Error::other)?;
     let start = |number: u32| {

@@ -10,6 +10,7 @@
 //! Control messages leave from the reactor's own thread: a change of threads costs more than the system call.
 //! What to believe, repeat and translate is decided in `slotcast-transport`.
 
+mod bursts;
 mod counters;
 mod hasher;
 pub mod measure;
@@ -77,6 +78,8 @@ pub(crate) struct Heard {
     pub(crate) received: Time,
     /// By how much the sender's clock is ahead.
     pub(crate) ahead: i64,
+    /// The sender has a later version of the cluster map.
+    pub(crate) knows_more: bool,
 }
 
 /// A chunk that was sent to this node.

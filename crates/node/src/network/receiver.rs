@@ -11,10 +11,11 @@ use slotcast_transport::{
 };
 use slotcast_units::{Span, Time};
 
+use super::bursts::Bursts;
 use super::counters::count;
 use super::peer::{Peer, Verdict};
 use super::sender::ToSender;
-use super::shared::Shared;
+use super::shared::{Shared, View};
 use super::socket::{Buffers, Socket, wait};
 use super::{Heard, MOST_CHUNK, NetworkConfig, NetworkEvent};
 use crate::reactor::Event;
@@ -36,6 +37,11 @@ pub(super) fn multicast_sockets(
     };
     shared.members_here.keys().filter_map(join).collect()
 }
+
+/// How far the epochs of two nodes that hear each other may be apart. What is said means the same in all of
+/// them, since groups and seats stay. But a node that has missed more changes than that was away for long, and
+/// has to learn first who is there.
+const EPOCHS_APART: u32 = 16;
 
 /// The receiving thread.
 pub(super) struct Receiver {
@@ -63,12 +69,14 @@ impl Receiver {
 
     pub(super) fn run(mut self) {
         let mut buffers = Buffers::new();
+        let mut bursts = Bursts::default();
         while !self.shared.stops.load(Ordering::Relaxed) {
             let mut heard = self.take(&mut buffers, None);
             for i in 0..self.multicast.len() {
                 heard |= self.take(&mut buffers, Some(i));
             }
             let now = self.shared.clock.now();
+            bursts.look(now, &self.shared.counters.refused);
             if self.inbox.due() <= now {
                 let mut given_up = Vec::new();
                 self.inbox.wake(now, &mut self.reports, &mut given_up);
@@ -100,9 +108,9 @@ impl Receiver {
             Err(_) => return true,
         };
         let shared = self.shared.clone();
-        let now = shared.clock.now();
+        let (now, view) = (shared.clock.now(), shared.view());
         for (from, datagram) in buffers.datagrams(filled) {
-            self.hear(&shared, now, from, group, datagram);
+            self.hear((&shared, &view), now, from, group, datagram);
         }
         self.send_reports();
         filled > 0
@@ -110,7 +118,7 @@ impl Receiver {
 
     fn hear(
         &mut self,
-        shared: &Shared,
+        (shared, view): (&Shared, &View),
         now: Time,
         from: SocketAddr,
         via: Option<GroupId>,
@@ -136,10 +144,10 @@ impl Receiver {
             // One's own multicast.
             return;
         }
-        if header.epoch != shared.map.epoch {
+        if header.epoch.abs_diff(view.epoch) > EPOCHS_APART {
             return count(&refused.epoch, 1);
         }
-        let peer = shared.peers.get(&header.sender).filter(|peer| peer.address == from);
+        let peer = view.peers.get(&header.sender).filter(|peer| peer.address == from);
         let Some(peer) = peer else { return count(&refused.address, 1) };
         let mut state = peer.state();
         let verdict = state.judge(now, shared.clock.began(), &header);
@@ -186,7 +194,8 @@ impl Receiver {
                     return count(&refused.malformed, 1);
                 };
                 let (from, sent_at) = (peer.number, header.sent_at);
-                let heard = Heard { from, to, message, sent_at, received: now, ahead };
+                let knows_more = header.epoch > view.epoch;
+                let heard = Heard { from, to, message, sent_at, received: now, ahead, knows_more };
                 let _ = self.events.send(Event::Network(Box::new(NetworkEvent::Heard(heard))));
             }
             Body::Data(data) => self.data(now, peer, &data),

@@ -211,7 +211,8 @@ impl Chunks {
         let outgoing = &self.outgoing[i];
         let bytes = outgoing.content.bytes();
         let piece_len = usize::from(shared.piece_len);
-        let peer = outgoing.node.and_then(|node| shared.peers.get(&node));
+        let view = shared.view();
+        let peer = outgoing.node.and_then(|node| view.peers.get(&node));
         let echo = peer.and_then(|peer| peer.state().echo(now));
         self.buffer.clear();
         let mut segment = HEADER_LEN;
@@ -255,7 +256,7 @@ impl Chunks {
         let shared = &self.shared;
         if now >= self.next_beat {
             let mut all_known = true;
-            for peer in shared.peers.values() {
+            for peer in shared.view().peers.values() {
                 let (was_up, is_up) = {
                     let mut state = peer.state();
                     let is_up = state.is_heard(now);
@@ -273,7 +274,8 @@ impl Chunks {
             self.next_beat = now + if all_known || !is_young { BEAT } else { FIRST_BEAT };
         }
         if now >= self.next_probe {
-            let mut groups: Vec<GroupId> = shared.groups_of.values().flatten().copied().collect();
+            let view = shared.view();
+            let mut groups: Vec<GroupId> = view.groups_of.values().flatten().copied().collect();
             groups.sort();
             groups.dedup();
             for group in groups {

@@ -5,9 +5,9 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use slotcast_protocol::{Delivery, GroupId, GroupMap, Members, Timing};
+use slotcast_protocol::{Delivery, GroupId, GroupMap, Members, Membership, Timing};
 use slotcast_transport::{Body, Datagram, Header, Key, Reach, piece_len};
 use slotcast_units::{Size, Span, Time};
 
@@ -20,23 +20,61 @@ use crate::cluster::ClusterMap;
 
 pub(crate) struct Shared {
     pub(super) key: Key,
+    /// The map that the node has started with: its settings stay.
     pub(super) map: ClusterMap,
+    view: RwLock<Arc<View>>,
+    standing: Mutex<MapStanding>,
     pub(super) node: u32,
     pub(super) clock: Clock,
     pub(super) socket: Socket,
-    pub(super) peers: BTreeMap<u32, Peer>,
     pub(super) counters: Counters,
     pub(super) stops: AtomicBool,
     pub(super) timing: Timing,
     pub(super) piece_len: u16,
     /// Positions of this node's targets in their groups.
     pub(super) members_here: BTreeMap<GroupId, Members>,
-    /// Groups of each peer.
-    pub(super) groups_of: BTreeMap<u32, Vec<GroupId>>,
     reach: Mutex<Reach>,
     incarnation: u64,
     sequence: AtomicU64,
     transfers: AtomicU32,
+}
+
+/// Whom the map of the moment names.
+pub(super) struct View {
+    pub(super) epoch: u32,
+    pub(super) peers: BTreeMap<u32, Arc<Peer>>,
+    /// Groups of each peer.
+    pub(super) groups_of: BTreeMap<u32, Vec<GroupId>>,
+}
+
+/// How this node stands to the map, for people.
+#[derive(Debug, Clone)]
+pub(crate) struct MapStanding {
+    pub(crate) membership: Membership,
+    /// Why the newest map is not known or not taken.
+    pub(crate) problem: Option<String>,
+    /// Whether all that this node holds is held by others in the wanted number.
+    pub(crate) has_handed_over: bool,
+}
+
+impl View {
+    /// What `map` says of the others than `node`. Of those that `before` knows at the same address, what was
+    /// heard is kept.
+    fn new(map: &ClusterMap, groups: &GroupMap, node: u32, before: Option<&View>) -> View {
+        let others = map.nodes.iter().filter(|other| other.number != node);
+        let peer = |number: u32, address: SocketAddr| {
+            let known = before.and_then(|before| before.peers.get(&number));
+            let known = known.filter(|peer| peer.address == address).cloned();
+            known.unwrap_or_else(|| Arc::new(Peer::new(number, address)))
+        };
+        View {
+            epoch: map.epoch,
+            peers: others.clone().map(|n| (n.number, peer(n.number, n.address))).collect(),
+            groups_of: others
+                .map(|n| (n.number, members_of(map, groups, n.number).into_keys().collect()))
+                .collect(),
+        }
+    }
 }
 
 impl fmt::Debug for Shared {
@@ -48,27 +86,65 @@ impl fmt::Debug for Shared {
 impl Shared {
     pub(super) fn new(config: &NetworkConfig<'_>, key: Key) -> io::Result<Shared> {
         let NetworkConfig { map, groups, node, listen, clock, .. } = *config;
-        let others = map.nodes.iter().filter(|other| other.number != node);
+        let membership = map.node(node).map_or(Membership::Active, |node| node.membership);
+        let standing = MapStanding { membership, problem: None, has_handed_over: false };
         Ok(Shared {
             key,
             node,
             clock,
             socket: Socket::bind(listen)?,
-            peers: others.clone().map(|n| (n.number, Peer::new(n.number, n.address))).collect(),
+            view: RwLock::new(Arc::new(View::new(map, groups, node, None))),
+            standing: Mutex::new(standing),
             counters: Counters::default(),
             stops: AtomicBool::new(false),
             timing: timing(map),
             piece_len: piece_len(map.datagram).expect("a datagram has room for a piece"),
             members_here: members_of(map, groups, node),
-            groups_of: others
-                .map(|n| (n.number, members_of(map, groups, n.number).into_keys().collect()))
-                .collect(),
             reach: Mutex::new(Reach::new()),
             incarnation: clock.began().as_ns(),
             sequence: AtomicU64::new(0),
             transfers: AtomicU32::new(0),
             map: map.clone(),
         })
+    }
+
+    pub(super) fn view(&self) -> Arc<View> {
+        self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes another map; gives the numbers of peers of which nothing is known yet.
+    pub(crate) fn take(&self, map: &ClusterMap, groups: &GroupMap) -> Vec<u32> {
+        let before = self.view();
+        let view = View::new(map, groups, self.node, Some(&before));
+        let is_new = |peer: &&Arc<Peer>| {
+            before.peers.get(&peer.number).is_none_or(|known| !Arc::ptr_eq(known, peer))
+        };
+        let new = view.peers.values().filter(is_new).map(|peer| peer.number).collect();
+        if let Some(node) = map.node(self.node) {
+            let mut standing = self.standing();
+            standing.membership = node.membership;
+            // The reactor says so anew.
+            standing.has_handed_over = false;
+        }
+        *self.view.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
+        new
+    }
+
+    /// How this node stands to the map.
+    pub(crate) fn standing(&self) -> MutexGuard<'_, MapStanding> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether more than half of the other nodes are heard.
+    pub(crate) fn hears_most(&self) -> bool {
+        let view = self.view();
+        let heard = view.peers.values().filter(|peer| peer.state().is_up).count();
+        heard * 2 > view.peers.len() || view.peers.is_empty()
+    }
+
+    /// Whether this node, which drains in `epoch`, holds nothing that others do not hold.
+    pub(crate) fn has_handed_over(&self, epoch: u32) -> bool {
+        self.epoch() == epoch && self.standing().has_handed_over
     }
 
     pub(super) fn reach(&self) -> MutexGuard<'_, Reach> {
@@ -79,8 +155,8 @@ impl Shared {
         self.map.multicast.is_some() && self.reach().reaches(now, node, group)
     }
 
-    pub(super) fn address_of(&self, node: u32) -> Option<SocketAddr> {
-        self.peers.get(&node).map(|peer| peer.address)
+    pub(crate) fn address_of(&self, node: u32) -> Option<SocketAddr> {
+        self.view().peers.get(&node).map(|peer| peer.address)
     }
 
     /// The multicast address of `group`, for control messages, and for chunks where they travel so.
@@ -104,7 +180,7 @@ impl Shared {
     /// A header for the next datagram, with an echo for `peer`.
     pub(super) fn header(&self, now: Time, echo: Option<(Time, Span)>) -> Header {
         Header {
-            epoch: self.map.epoch,
+            epoch: self.epoch(),
             sender: self.node,
             incarnation: self.incarnation,
             sequence: self.sequence.fetch_add(1, Ordering::Relaxed),
@@ -115,7 +191,8 @@ impl Shared {
 
     /// Sends one datagram to `node`, with an echo of what it said last.
     pub(super) fn send_to(&self, node: u32, body: Body<'_>) {
-        let Some(peer) = self.peers.get(&node) else { return };
+        let view = self.view();
+        let Some(peer) = view.peers.get(&node) else { return };
         let now = self.clock.now();
         let echo = peer.state().echo(now);
         self.send_one(peer.address, self.header(now, echo), body);
@@ -150,7 +227,7 @@ impl Shared {
 
     /// Version of its cluster map.
     pub(crate) fn epoch(&self) -> u32 {
-        self.map.epoch
+        self.view().epoch
     }
 
     /// Its counters.
@@ -160,9 +237,9 @@ impl Shared {
 
     /// Its peers, for people.
     pub(crate) fn peer_status(&self) -> Vec<PeerStatus> {
-        let now = self.clock.now();
-        let status = |peer: &Peer| {
-            let groups = self.groups_of.get(&peer.number).map_or(&[][..], |groups| groups);
+        let (now, view) = (self.clock.now(), self.view());
+        let status = |peer: &Arc<Peer>| {
+            let groups = view.groups_of.get(&peer.number).map_or(&[][..], |groups| groups);
             let reached = groups.iter().filter(|group| self.reaches(now, peer.number, **group));
             let multicast_groups = u32::try_from(reached.count()).unwrap_or(u32::MAX);
             let state = peer.state();
@@ -174,7 +251,7 @@ impl Shared {
                 multicast_groups,
             }
         };
-        self.peers.values().map(status).collect()
+        view.peers.values().map(status).collect()
     }
 }
 

@@ -2,13 +2,13 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use bytes::Bytes;
-use slotcast_protocol::{GetRequest, Members, Message, OfferAnswer, RequestId};
+use slotcast_protocol::{GetRequest, Members, Membership, Message, OfferAnswer, RequestId};
 use slotcast_store::Content;
 use slotcast_transport::{Address, Body, Datagram, Header, Key};
 use slotcast_units::Time;
 
 use super::*;
-use crate::cluster::{ClusterMap, FailureDomain, MapNode, TargetFolder};
+use crate::cluster::{ClusterMap, FailureDomain, MapNode, MapSource, TargetFolder};
 
 fn free_addresses<const N: usize>() -> [SocketAddr; N] {
     let sockets = [(); N].map(|()| UdpSocket::bind("127.0.0.1:0").expect("a free port"));
@@ -17,7 +17,12 @@ fn free_addresses<const N: usize>() -> [SocketAddr; N] {
 
 fn files(base: &Path) -> Vec<NodeFile> {
     let addresses = free_addresses::<3>();
-    let node = |(number, address)| MapNode { number, address, targets: vec![TargetId(number)] };
+    let node = |(number, address)| MapNode {
+        number,
+        address,
+        targets: vec![TargetId(number)],
+        membership: Membership::Active,
+    };
     let map = ClusterMap {
         epoch: 3,
         group_size: 3,
@@ -29,6 +34,7 @@ fn files(base: &Path) -> Vec<NodeFile> {
         datagram: 1452,
         multicast: None,
         nodes: (0..).zip(addresses).map(node).collect(),
+        seats: None,
     };
     let file = |node: &MapNode| NodeFile {
         name: format!("node-{}", node.number),
@@ -36,6 +42,8 @@ fn files(base: &Path) -> Vec<NodeFile> {
         listen: node.address,
         http: ([127, 0, 0, 1], 0).into(),
         map: map.clone(),
+        source: MapSource::File(base.join("cluster.toml")),
+        warning: None,
         secret: [9; 32],
         gone_after: Span::from_secs(600),
         limits: Limits::default(),
@@ -205,7 +213,7 @@ fn only_a_proven_node_of_the_map_is_answered_and_only_once() {
     let header = peer.header(60, None);
     peer.say(header, get_request(2));
     refused(&node, "malformed", 1);
-    let header = Header { epoch: 2, ..peer.header(70, None) };
+    let header = Header { epoch: 3 + 17, ..peer.header(70, None) };
     peer.say(header, get_request(1));
     refused(&node, "epoch", 1);
     let mut forged = asked;

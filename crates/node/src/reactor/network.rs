@@ -1,8 +1,10 @@
 //! What other nodes tell this one.
 
 use slotcast_units::{Size, Time};
+use tracing::{info, warn};
 
 use super::{Due, Reactor};
+use crate::journal::milliseconds;
 use crate::network::NetworkEvent;
 
 impl Reactor {
@@ -16,9 +18,14 @@ impl Reactor {
             NetworkEvent::Peer(node, is_up) => {
                 let gone_after = remote.gone_after;
                 remote.peer(now, node, is_up);
-                match is_up {
-                    true => self.node_changed(now, node),
-                    false => self.at(now + gone_after, Due::NodeGone(node)),
+                let address = remote.shared().address_of(node).map(tracing::field::display);
+                if is_up {
+                    info!(node, address, "peer up");
+                    self.node_changed(now, node);
+                } else {
+                    let gone_after_ms = milliseconds(gone_after);
+                    warn!(node, address, gone_after_ms, "peer down");
+                    self.at(now + gone_after, Due::NodeGone(node));
                 }
             }
             NetworkEvent::NotReached(request, members) => {

@@ -5,6 +5,7 @@ use slotcast_store::{Content, Standing};
 use slotcast_units::{Span, Time};
 
 use super::{Due, Reactor, Running};
+use crate::target::TargetHost;
 
 /// From the opening of a target to the beginning of its repair: the others open, too.
 const OPENING: Span = Span::from_ms(500);
@@ -20,7 +21,9 @@ impl Reactor {
 
     /// The repair of `target` puts again.
     pub(super) fn put_again(&mut self, now: Time, target: TargetId, content: Content) {
-        if self.may_return(now, self.groups.seat(target).0) {
+        // Whoever leaves is not there to wait for others.
+        let leaves = self.targets.get(&target).is_some_and(TargetHost::leaves);
+        if !leaves && self.may_return(now, self.groups.seat(target).0) {
             let input = RepairInput::Ended(content.chunk(), RepairOutcome::Complete);
             return self.tell_repair(now, target, input);
         }

@@ -66,7 +66,7 @@ impl Get {
 
     /// Starts a round.
     pub(super) fn ask(&mut self, step: &mut Step<'_>) {
-        let everybody = Members::first(step.groups.members(self.group).len());
+        let everybody = step.groups.members_for_gets(self.group);
         if everybody.without(self.failed).is_empty() {
             self.failed = Members::NONE;
         }
@@ -169,8 +169,9 @@ impl Get {
                 Progress::Going
             }
             None => {
-                let everybody = Members::first(step.groups.members(self.group).len());
-                if self.without == everybody {
+                // Whoever has joined since the round began was not asked in it.
+                let everybody = step.groups.members_for_gets(self.group);
+                if everybody.without(self.without).is_empty() {
                     step.effects.push(InitiatorEffect::Failed {
                         request: self.request,
                         rounds: self.round.count,

@@ -138,7 +138,7 @@ impl Put {
 
     /// Members in failure domains that neither hold the chunk nor will.
     fn usable(&self, step: &Step<'_>) -> Members {
-        let everybody = Members::first(step.groups.members(self.group).len());
+        let everybody = step.groups.members_for_puts(self.group);
         let covered = self.stored.union(self.pending);
         everybody.without(step.groups.sharing_a_domain(self.group, covered))
     }

@@ -15,8 +15,9 @@ pub use disk::{Backpressure, DiskForecast};
 use crate::calendar::{Ask, Calendar, CalendarRules, NoReservation, OfferRule};
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId, Term};
 use crate::message::{
-    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, LateReject, Message, Occasion, Offer,
-    OfferAnswer, PutAccept, PutRequest, ReplicaAck, Undelivered,
+    AckOutcome, Bid, BidAnswer, FindAnswer, FindReply, FindRequest, GetAccept, GetRequest,
+    LateReject, Message, Occasion, Offer, OfferAnswer, PutAccept, PutRequest, ReplicaAck,
+    Undelivered,
 };
 use crate::timing::{Delivery, IdleExtension, Timing, WindowRule};
 use crate::window::Window;
@@ -189,6 +190,7 @@ pub struct Target {
     rejected: u64,
     /// Chunks that were read too late for their window are sent in another.
     sends_late_reads: bool,
+    takes_puts: bool,
     late_rejects: u64,
     /// What chunks come in at, if that is less than agreed.
     slow_link: Option<Rate>,
@@ -212,6 +214,7 @@ impl Target {
             late_rejects: 0,
             sends_late_reads: false,
             slow_link: None,
+            takes_puts: true,
             config,
         }
     }
@@ -222,6 +225,11 @@ impl Target {
     #[must_use]
     pub fn sending_late_reads(self) -> Target {
         Target { sends_late_reads: true, ..self }
+    }
+
+    /// Whether it bids for chunks that it does not hold; if not, it keeps what it has promised.
+    pub fn take_puts(&mut self, takes_puts: bool) {
+        self.takes_puts = takes_puts;
     }
 
     /// Reservations for incoming chunks.
@@ -285,6 +293,9 @@ impl Target {
                 self.proxy_notice(now, m, holdings, effects);
             }
             TargetInput::Message(Message::ProxyQuery(m)) => self.proxy_query(now, m, effects),
+            TargetInput::Message(Message::FindRequest(m)) => {
+                self.find_request(m, holdings, effects);
+            }
             TargetInput::Message(_) => self.rejected += 1,
             TargetInput::Received { request, chunk, size, intact } => {
                 let reserved = self.incoming.release(request);
@@ -377,7 +388,8 @@ impl Target {
             ),
             idle_extension,
         };
-        match self.incoming.offer(now, &ask) {
+        let offer = if self.takes_puts { self.incoming.offer(now, &ask) } else { None };
+        match offer {
             Some(window) => BidAnswer::Window(window),
             None => {
                 BidAnswer::NotNow { retry_after: self.incoming.busy_for(now).max(size.bid) / 2 }
@@ -435,6 +447,23 @@ impl Target {
             Offer { request: m.request, round: m.round, position: self.config.position, answer };
         effects
             .push(TargetEffect::Send { to: m.request.initiator, message: Message::Offer(offer) });
+    }
+
+    fn find_request(
+        &mut self,
+        m: &FindRequest,
+        holdings: &impl Holdings,
+        effects: &mut Vec<TargetEffect>,
+    ) {
+        if m.group != self.config.group {
+            self.rejected += 1;
+            return;
+        }
+        let held = holdings.size_of(&m.chunk).map(|size| FindAnswer::Held { size });
+        let answer = held.unwrap_or(FindAnswer::NotHeld);
+        let reply = FindReply { request: m.request, position: self.config.position, answer };
+        let message = Message::FindReply(reply);
+        effects.push(TargetEffect::Send { to: m.request.initiator, message });
     }
 
     fn offer(&mut self, now: Time, m: &GetRequest, size: Size, on: u16) -> OfferAnswer {

@@ -443,3 +443,28 @@ fn windows_on_a_slow_link_leave_room_for_what_overruns() {
     assert_eq!(starts[1], starts[0] + transfer, "half the rate takes one transfer more");
     assert_eq!(starts[2], starts[0], "faster than agreed is as good as agreed");
 }
+
+#[test]
+fn a_find_is_answered_and_reserves_nothing() {
+    let mut target = target();
+    let ask = |group| {
+        Message::FindRequest(FindRequest {
+            request: request(),
+            group: GroupId(group),
+            chunk: CHUNK,
+        })
+    };
+    let told = |answer| TargetEffect::Send {
+        to: InitiatorId(7),
+        message: Message::FindReply(FindReply { request: request(), position: 4, answer }),
+    };
+    assert_eq!(say(&mut target, 0, &ask(2), &empty()), [told(FindAnswer::NotHeld)]);
+    let holding = Shelf([(CHUNK, SIZE)].into());
+    let held = told(FindAnswer::Held { size: SIZE });
+    assert_eq!(say(&mut target, 5, &ask(2), &holding), [held]);
+    assert_eq!(say(&mut target, 5, &ask(2), &holding), [held], "as often as it is asked");
+    assert_eq!(say(&mut target, 5, &ask(3), &holding), [], "another group's");
+    assert_eq!(target.rejected(), 1);
+    assert!(target.incoming().reservations().is_empty());
+    assert!(target.outgoing().reservations().is_empty());
+}
