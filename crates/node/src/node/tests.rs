@@ -223,3 +223,34 @@ fn only_a_proven_node_of_the_map_is_answered_and_only_once() {
     peer.send(b"GET / HTTP/1.1\r\nHost: somebody else who has the wrong port altogether\r\n\r\n");
     refused(&node, "foreign", 1);
 }
+
+#[test]
+fn a_limited_link_is_no_faster_and_its_targets_find_out() {
+    let base = tempfile::tempdir().expect("a folder");
+    let mut files = files(base.path());
+    // A sixth of what the map says.
+    let rate = Rate::from_bytes_per_s(20_000_000);
+    files[0].limits.link_rate = Some(rate);
+    let start = |file| Node::join(file, 8 << 20).expect("it starts");
+    let nodes: Vec<Node> = files.iter().map(start).collect();
+    let length = 1 << 20;
+    let put = |n: u8| {
+        let content = Content::of(Bytes::from(vec![n; length]));
+        nodes[0].put(content).blocking_recv().expect("an answer")
+    };
+    // The first one waits until the nodes hear each other.
+    assert_eq!(put(100), Ok(()));
+    let begun = std::time::Instant::now();
+    let count = 6;
+    for n in 0..count {
+        assert_eq!(put(n), Ok(()), "{n}");
+    }
+    // Two copies leave the node, but for the last piece of each nobody waits.
+    let least = rate.time_for(Size::from_bytes(2 * (u64::from(count) - 1) * length as u64));
+    assert!(begun.elapsed().as_nanos() >= u128::from(least.as_ns()), "{:?}", begun.elapsed());
+    for node in &nodes[1..] {
+        let status = node.status().blocking_recv().expect("an answer");
+        let measured = status[0].load.link_rate.expect("chunks came");
+        assert!(measured < Rate::from_bytes_per_s(60_000_000), "{measured}");
+    }
+}
