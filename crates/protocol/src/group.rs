@@ -487,7 +487,8 @@ mod tests {
     #[test]
     fn members_with_seats_are_asked_for_what_they_do() {
         use Membership::{Active, Drained, Draining, Joining};
-        let members = [(0, 0, Active), (1, 1, Draining), (2, 2, Drained), (4, 3, Joining), (5, 0, Active)];
+        let members =
+            [(0, 0, Active), (1, 1, Draining), (2, 2, Drained), (4, 3, Joining), (5, 0, Active)];
         let members = members.map(|(target, domain, role)| member(target, domain, role));
         let groups = seats(&[&[0, 1, 2, 3, 4], &[5]]);
         let map = GroupMap::seated(&groups, &members).unwrap();
