@@ -3,21 +3,27 @@
 //! ```sh
 //! cargo run --release -p slotcast-node --example node_limit -- [FOLDER]
 //! ```
+//!
+//! The limit of puts is one thread that writes a MiB and flushes it, again and again, divided by the
+//! replicas; that of gets is two threads that read and hash, and do nothing else.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures wall time")]
 
 mod plain;
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use slotcast_node::{GetResult, Node, NodeConfig, PutResult};
+use slotcast_protocol::ChunkId;
 use slotcast_store::Content;
 use tokio::sync::oneshot::Receiver;
 
 const TOTAL: usize = 256 << 20;
 const AT_A_TIME: usize = 16;
+/// How often everything is read: the first time may find some of it on the disk only.
+const ROUNDS: usize = 8;
 
 /// Processor time of this process so far.
 fn processor() -> Duration {
@@ -39,66 +45,127 @@ fn content(n: usize, size: usize) -> Content {
     Content::of(Bytes::from(bytes))
 }
 
+/// The value below which `percent` of `sorted` are.
+fn quantile(sorted: &[Duration], percent: usize) -> Duration {
+    sorted[(sorted.len() * percent / 100).min(sorted.len() - 1)]
+}
+
+/// Waits for the first put that is under way; says how long it took.
+fn finish(under_way: &mut VecDeque<(Instant, Receiver<PutResult>)>) -> Duration {
+    let (begun, put) = under_way.pop_front().expect("some are under way");
+    put.blocking_recv().expect("an answer").expect("stored");
+    begun.elapsed()
+}
+
+/// Puts, `AT_A_TIME` at a time: their names, and the bytes per second.
+fn puts(node: &Node, size: usize, limit: f64) -> (Vec<ChunkId>, f64) {
+    let count = TOTAL / size;
+    let (start, used) = (Instant::now(), processor());
+    let mut under_way = VecDeque::new();
+    let (mut names, mut latencies) = (Vec::new(), Vec::new());
+    for n in 0..count {
+        if under_way.len() == AT_A_TIME {
+            latencies.push(finish(&mut under_way));
+        }
+        let content = content(n, size);
+        names.push(content.chunk());
+        under_way.push_back((Instant::now(), node.put(content)));
+    }
+    while !under_way.is_empty() {
+        latencies.push(finish(&mut under_way));
+    }
+    let (took, used) = (start.elapsed(), processor() - used);
+    latencies.sort();
+    let rate = TOTAL as f64 / took.as_secs_f64();
+    println!(
+        "put {:>4} KiB: {:>4.0} MB/s, {:>3.0} % of {:.0}/3 MB/s; processor {:.3} ms a put; p50 {:?} p99 {:?}",
+        size >> 10,
+        rate / 1e6,
+        rate / limit * 300.0,
+        limit / 1e6,
+        used.as_secs_f64() * 1e3 / count as f64,
+        quantile(&latencies, 50),
+        quantile(&latencies, 99),
+    );
+    (names, rate)
+}
+
+/// Puts at half of `rate`, one after another at equal distances, whether those before are done or not.
+fn puts_at_half(base: &Path, node: &Node, size: usize, rate: f64) {
+    let mut alone = plain::writes(base, TOTAL / 4, size);
+    let distance = Duration::from_secs_f64(2.0 * size as f64 / rate);
+    let (waiting, to_wait_for) = std::sync::mpsc::channel::<(Instant, Receiver<PutResult>)>();
+    let waiter = std::thread::spawn(move || {
+        let ended = to_wait_for.into_iter().map(|(begun, put)| {
+            put.blocking_recv().expect("an answer").expect("stored");
+            begun.elapsed()
+        });
+        ended.collect::<Vec<_>>()
+    });
+    let start = Instant::now();
+    for n in 0..(TOTAL / size) as u32 {
+        let content = content(n as usize + (1 << 24), size);
+        let due = start + distance * n;
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        // From when it was due: what comes late because the machine is busy has waited, too.
+        waiting.send((due, node.put(content))).expect("somebody waits");
+    }
+    drop(waiting);
+    let mut latencies = waiter.join().expect("all are stored");
+    alone.sort();
+    latencies.sort();
+    let (own, p99) = (quantile(&alone, 99), quantile(&latencies, 99));
+    println!(
+        "put {:>4} KiB at half of that: p50 {:?} p99 {p99:?}, {:.1} times the {own:?} of one write and flush",
+        size >> 10,
+        quantile(&latencies, 50),
+        p99.as_secs_f64() / own.as_secs_f64(),
+    );
+}
+
+/// Gets of all `names`, `AT_A_TIME` at a time, some rounds.
+fn gets(base: &Path, node: &Node, size: usize, names: &[ChunkId]) {
+    let limit = plain::hashed_reads(base, TOTAL, size, ROUNDS);
+    let (start, used) = (Instant::now(), processor());
+    let mut under_way: VecDeque<Receiver<GetResult>> = VecDeque::new();
+    let mut failed = 0;
+    let mut finish = |get: Receiver<GetResult>| {
+        failed += usize::from(get.blocking_recv().expect("an answer").is_err());
+    };
+    for name in names.iter().cycle().take(names.len() * ROUNDS) {
+        if under_way.len() == AT_A_TIME {
+            finish(under_way.pop_front().expect("some are under way"));
+        }
+        under_way.push_back(node.get(*name));
+    }
+    under_way.into_iter().for_each(&mut finish);
+    let (took, used) = (start.elapsed(), processor() - used);
+    let rate = (TOTAL * ROUNDS) as f64 / took.as_secs_f64();
+    println!(
+        "get {:>4} KiB: {:>4.0} MB/s, {:>3.0} % of {:.0} MB/s; processor {:.3} ms a get; {failed} failed",
+        size >> 10,
+        rate / 1e6,
+        rate / limit * 100.0,
+        limit / 1e6,
+        used.as_secs_f64() * 1e3 / (names.len() * ROUNDS) as f64,
+    );
+}
+
 fn main() {
     let argument = std::env::args().nth(1);
     let base =
         argument.map_or_else(|| tempfile::tempdir().expect("a folder").keep(), PathBuf::from);
     std::fs::create_dir_all(&base).expect("a folder");
     for size in [1 << 20, 128 << 10, 16 << 10] {
-        let limit = plain::rate(&base, TOTAL) / 3.0;
+        let limit = plain::rate(&base, TOTAL);
         let folders = (0..9).map(|n| base.join(format!("{size}/target-{n}"))).collect();
         let config = NodeConfig { folders, group_size: 9, replicas: 3, segment_size: 64 << 20 };
         let node = Node::start(&config).expect("it starts");
-        let count = TOTAL / size;
-        let (start, used) = (Instant::now(), processor());
-        let mut under_way: VecDeque<(Instant, Receiver<PutResult>)> = VecDeque::new();
-        let mut names = Vec::new();
-        let mut latencies = Vec::new();
-        for n in 0..count {
-            if under_way.len() == AT_A_TIME {
-                let (begun, put) = under_way.pop_front().expect("some are under way");
-                put.blocking_recv().expect("an answer").expect("stored");
-                latencies.push(begun.elapsed());
-            }
-            let content = content(n, size);
-            names.push(content.chunk());
-            under_way.push_back((Instant::now(), node.put(content)));
+        let (names, rate) = puts(&node, size, limit);
+        if size == 128 << 10 {
+            puts_at_half(&base, &node, size, rate);
         }
-        for (_, put) in under_way {
-            put.blocking_recv().expect("an answer").expect("stored");
-        }
-        let (took, used) = (start.elapsed(), processor() - used);
-        latencies.sort();
-        println!(
-            "put {:>4} KiB: {:>4.0} MB/s, {:>3.0} % of {:.0}/3 MB/s; processor {:.3} ms a put; p50 {:?} p99 {:?}",
-            size >> 10,
-            TOTAL as f64 / took.as_secs_f64() / 1e6,
-            TOTAL as f64 / took.as_secs_f64() / limit * 100.0,
-            limit * 3.0 / 1e6,
-            used.as_secs_f64() * 1e3 / count as f64,
-            latencies[latencies.len() / 2],
-            latencies[latencies.len() * 99 / 100],
-        );
-        let (start, used) = (Instant::now(), processor());
-        let mut under_way = VecDeque::new();
-        let mut failed = 0;
-        for name in &names {
-            if under_way.len() == AT_A_TIME {
-                let get: Receiver<GetResult> = under_way.pop_front().expect("some are under way");
-                failed += usize::from(get.blocking_recv().expect("an answer").is_err());
-            }
-            under_way.push_back(node.get(*name));
-        }
-        for get in under_way {
-            failed += usize::from(get.blocking_recv().expect("an answer").is_err());
-        }
-        let (took, used) = (start.elapsed(), processor() - used);
-        println!(
-            "get {:>4} KiB: {:>4.0} MB/s; processor {:.3} ms a get; {failed} failed",
-            size >> 10,
-            TOTAL as f64 / took.as_secs_f64() / 1e6,
-            used.as_secs_f64() * 1e3 / count as f64,
-        );
+        gets(&base, &node, size, &names);
         drop(node);
         std::fs::remove_dir_all(base.join(size.to_string())).expect("it was there");
     }

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use slotcast_store::{Content, DiskError, Op, OpId, Output, SegmentId};
 
+use crate::buffers::{Buffer, Buffers};
 use crate::folder::{Folder, read_at};
 
 /// What an operation came to.
@@ -24,6 +25,7 @@ type Task = (OpId, Op);
 struct Files {
     folder: Folder,
     open: Mutex<BTreeMap<SegmentId, Arc<File>>>,
+    buffers: Arc<Buffers>,
 }
 
 impl Files {
@@ -45,6 +47,10 @@ impl Files {
         }
     }
 
+    fn buffer(&self, length: u64) -> io::Result<Buffer> {
+        Ok(self.buffers.take(usize::try_from(length).map_err(io::Error::other)?))
+    }
+
     fn carry_out(&self, op: Op) -> io::Result<Output> {
         match op {
             Op::List => return Ok(Output::Segments(self.folder.list()?)),
@@ -60,12 +66,14 @@ impl Files {
                 self.folder.cut_segment(&*self.get(segment)?, offset, length)?;
             }
             Op::Read { segment, offset, length } => {
-                let bytes = read_at(&*self.get(segment)?, offset, length)?;
-                return Ok(Output::Bytes(Bytes::from(bytes)));
+                let mut buffer = self.buffer(length)?;
+                let filled = read_at(&*self.get(segment)?, offset, buffer.as_mut())?;
+                return Ok(Output::Bytes(Bytes::from_owner(buffer).slice(..filled)));
             }
             Op::ReadContent { segment, offset, length } => {
-                let bytes = read_at(&*self.get(segment)?, offset, length)?;
-                return Ok(Output::Content(Content::of(Bytes::from(bytes))));
+                let file = self.get(segment)?;
+                let read = |place, piece: &mut [u8]| read_at(&file, offset + place as u64, piece);
+                return Ok(Output::Content(Content::filled(self.buffer(length)?, read)?));
             }
             Op::Delete { segment } => {
                 self.keep(segment, None);
@@ -121,12 +129,18 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Starts one thread that writes and `readers` that read; `report` is told of every result.
+    /// Starts one thread that writes and `readers` that read, into `buffers`; `report` is told of every
+    /// result.
     ///
     /// # Errors
     /// If the system gives no thread.
-    pub fn start(folder: Folder, readers: usize, report: &Report) -> io::Result<Disk> {
-        let files = Arc::new(Files { folder, open: Mutex::new(BTreeMap::new()) });
+    pub fn start(
+        folder: Folder,
+        readers: usize,
+        buffers: Arc<Buffers>,
+        report: &Report,
+    ) -> io::Result<Disk> {
+        let files = Arc::new(Files { folder, open: Mutex::new(BTreeMap::new()), buffers });
         let (writes, to_write) = unbounded();
         let (reads, to_read) = unbounded();
         let mut threads = vec![spawn("disk-write", &files, to_write, report)?];

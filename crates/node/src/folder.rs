@@ -207,9 +207,8 @@ fn write_label(folder: &Path, path: &Path, label: &Label) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Reads `length` bytes from `offset`, fewer where the file ends.
-pub(crate) fn read_at(file: &File, offset: u64, length: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; usize::try_from(length).map_err(io::Error::other)?];
+/// Fills `bytes` from `offset` on; says how many there were before the file ended.
+pub(crate) fn read_at(file: &File, offset: u64, bytes: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < bytes.len() {
         match file.read_at(&mut bytes[filled..], offset + filled as u64) {
@@ -219,6 +218,5 @@ pub(crate) fn read_at(file: &File, offset: u64, length: u64) -> io::Result<Vec<u
             Err(error) => return Err(error),
         }
     }
-    bytes.truncate(filled);
-    Ok(bytes)
+    Ok(filled)
 }

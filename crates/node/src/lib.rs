@@ -13,6 +13,7 @@
 )]
 
 mod address;
+mod buffers;
 mod clock;
 pub mod cluster;
 pub mod content_stream;
@@ -30,6 +31,7 @@ pub mod status;
 mod target;
 
 pub use address::{Address, NoAddress};
+pub use buffers::Buffers;
 pub use clock::Clock;
 pub use disk::{Disk, DiskResult, Report};
 pub use folder::{Folder, FolderError};

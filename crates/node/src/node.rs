@@ -17,6 +17,7 @@ use slotcast_store::Content;
 use slotcast_units::{Rate, Size, Span};
 use tokio::sync::oneshot::{self, Receiver};
 
+use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::cluster::{MapSource, NodeFile};
 use crate::disk::{Disk, Report};
@@ -198,9 +199,10 @@ impl Node {
         network: impl FnOnce(&Sender<Event>) -> Result<Option<Remote>, StartError>,
     ) -> Result<Node, StartError> {
         let (events, inbox) = unbounded();
+        let buffers = Arc::default();
         let mut targets = Vec::new();
         for (target, path) in &parts.targets {
-            targets.push(open_target(*target, path, &parts, clock, &events)?);
+            targets.push(open_target(*target, path, &parts, clock, &events, &buffers)?);
         }
         let initiator = Initiator::new(initiator_config(&parts)).counting_from(parts.first_serial);
         let (tell, opened) = bounded(1);
@@ -286,6 +288,7 @@ fn open_target(
     parts: &Parts<'_>,
     clock: Clock,
     events: &Sender<Event>,
+    buffers: &Arc<Buffers>,
 ) -> Result<TargetHost, StartError> {
     let folder = Folder::open(path, parts.segment_size)?;
     let store = folder.config();
@@ -293,7 +296,7 @@ fn open_target(
     let report: Report = Arc::new(move |op, result| {
         let _ = events.send(Event::Disk(id, op, result));
     });
-    let disk = Disk::start(folder, 2, &report)?;
+    let disk = Disk::start(folder, 2, buffers.clone(), &report)?;
     let (group, position) = parts.groups.seat(id);
     let target = TargetConfig {
         group,

@@ -5,6 +5,10 @@ use core::fmt;
 use bytes::Bytes;
 use slotcast_protocol::ChunkId;
 
+/// Bytes that are hashed at a time: enough for all lanes of the processor, and little beside its second
+/// cache.
+const PIECE: usize = 128 << 10;
+
 /// The content of a chunk together with its hash. Cheap to clone.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Content {
@@ -17,6 +21,32 @@ impl Content {
     pub fn of(bytes: Bytes) -> Content {
         let chunk = ChunkId(*blake3::hash(&bytes).as_bytes());
         Content { chunk, bytes }
+    }
+
+    /// Content that `fill` reads into `buffer`, hashed piece by piece while it is in the processor's cache:
+    /// what is only copied and hashed later has to come from memory twice.
+    ///
+    /// `fill` gets the place of a piece in the content and the piece, and says how much of it was there.
+    /// The content ends with the first piece that is not full.
+    ///
+    /// # Errors
+    /// What `fill` says.
+    pub fn filled<E>(
+        mut buffer: impl AsRef<[u8]> + AsMut<[u8]> + Send + 'static,
+        mut fill: impl FnMut(usize, &mut [u8]) -> Result<usize, E>,
+    ) -> Result<Content, E> {
+        let mut hasher = blake3::Hasher::new();
+        let mut length = 0;
+        for piece in buffer.as_mut().chunks_mut(PIECE) {
+            let filled = fill(length, piece)?;
+            hasher.update(&piece[..filled]);
+            length += filled;
+            if filled < piece.len() {
+                break;
+            }
+        }
+        let chunk = ChunkId(*hasher.finalize().as_bytes());
+        Ok(Content { chunk, bytes: Bytes::from_owner(buffer).slice(..length) })
     }
 
     /// The same, if the hash is `chunk`.
@@ -38,5 +68,42 @@ impl Content {
 impl fmt::Debug for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Content({}, {} bytes)", self.chunk, self.bytes.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn read(bytes: &[u8], wanted: usize) -> Content {
+        let fill = |place: usize, piece: &mut [u8]| {
+            let rest = &bytes[place.min(bytes.len())..];
+            let filled = rest.len().min(piece.len());
+            piece[..filled].copy_from_slice(&rest[..filled]);
+            Ok::<_, ()>(filled)
+        };
+        Content::filled(vec![0xff; wanted], fill).expect("nothing fails")
+    }
+
+    #[test]
+    fn what_is_hashed_in_pieces_has_the_same_name() {
+        let bytes: Vec<u8> = (0..3 * PIECE + 17).map(|n| (n % 251) as u8).collect();
+        for length in [0, 1, 1024, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, bytes.len()] {
+            let whole = Content::of(Bytes::copy_from_slice(&bytes[..length]));
+            assert_eq!(read(&bytes[..length], length), whole, "{length} bytes");
+            assert_eq!(read(&bytes[..length], length + PIECE), whole, "{length} bytes and no more");
+        }
+    }
+
+    #[test]
+    fn a_failure_gives_no_content() {
+        let fill = |place: usize, piece: &mut [u8]| match place {
+            0 => Ok(piece.len()),
+            place => Err(place),
+        };
+        assert_eq!(Content::filled(vec![0; 2 * PIECE], fill), Err(PIECE));
     }
 }

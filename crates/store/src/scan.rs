@@ -14,6 +14,13 @@ const LINE: u64 = HEADER as u64;
 /// How much is read at a time, if no record is longer.
 const STEP: u64 = 4 << 20;
 
+/// Length of the lines of zeros at the start of `bytes`.
+fn blank_lines(bytes: &[u8]) -> u64 {
+    let lines = bytes.chunks_exact(HEADER);
+    let is_blank = |line: &&[u8]| line.iter().fold(0, |any, byte| any | byte) == 0;
+    lines.take_while(is_blank).count() as u64 * LINE
+}
+
 /// The state of a scan: it asks for one read after another.
 #[derive(Debug)]
 pub(crate) struct Scan {
@@ -22,6 +29,8 @@ pub(crate) struct Scan {
     at: u64,
     /// How much was asked for last.
     asked: u64,
+    /// Zero bytes right before `at`.
+    blank: u64,
     /// Where the last good record ends.
     pub(crate) end: u64,
     pub(crate) entries: Vec<Entry>,
@@ -31,7 +40,7 @@ pub(crate) struct Scan {
 
 impl Scan {
     pub(crate) fn new(size: u64) -> Scan {
-        Scan { size, at: 0, asked: 0, end: 0, entries: Vec::new(), damaged: 0 }
+        Scan { size, at: 0, asked: 0, blank: 0, end: 0, entries: Vec::new(), damaged: 0 }
     }
 
     /// What to read next, as offset and length; none when the scan is over.
@@ -45,6 +54,12 @@ impl Scan {
         (left >= HEADER as u64).then_some((self.at, self.asked))
     }
 
+    /// No record is longer: one whose header is lost may look blank for as long, and others may come
+    /// after it. Where more is blank, nothing was written, or it was in one piece with what was torn.
+    fn longest_record(&self) -> u64 {
+        self.size / 4 + LINE
+    }
+
     /// What was read at the place that was wanted. The result is what to read next.
     pub(crate) fn read(&mut self, bytes: &Bytes, identity: &Identity) -> Option<(u64, u64)> {
         let base = self.at;
@@ -55,6 +70,16 @@ impl Scan {
             if rest.len() < HEADER {
                 return if is_short { None } else { self.wants() };
             }
+            let blank = blank_lines(rest);
+            if blank > 0 {
+                self.at += blank;
+                self.blank += blank;
+                if self.blank > self.longest_record() {
+                    return None;
+                }
+                continue;
+            }
+            self.blank = 0;
             let Some(record) = Record::decode(rest, identity) else {
                 self.at += LINE;
                 continue;
@@ -84,5 +109,55 @@ impl Scan {
                 self.at += LINE;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    const SIZE: usize = 32 << 20;
+    const IDENTITY: Identity = Identity([3; 32]);
+
+    /// A segment with chunks of these lengths at these places, and where its scan finds chunks.
+    fn found(chunks: &[(usize, usize)], spoil: impl Fn(&mut [u8])) -> (Vec<u32>, usize) {
+        let mut segment = vec![0; SIZE];
+        for &(place, length) in chunks {
+            let content = Content::of(Bytes::from(vec![0; length]));
+            let record = Record {
+                kind: Kind::Put,
+                chunk: content.chunk(),
+                sequence: 1,
+                length: u32::try_from(length).expect("short"),
+            };
+            segment[place..place + HEADER].copy_from_slice(&record.encode(&IDENTITY));
+        }
+        spoil(&mut segment);
+        let mut scan = Scan::new(SIZE as u64);
+        let mut wanted = scan.wants();
+        while let Some((offset, length)) = wanted {
+            let range = offset as usize..(offset + length) as usize;
+            wanted = scan.read(&Bytes::copy_from_slice(&segment[range]), &IDENTITY);
+        }
+        (scan.entries.iter().map(|entry| entry.offset).collect(), scan.at as usize)
+    }
+
+    #[test]
+    fn a_scan_ends_where_more_is_blank_than_a_record_is_long() {
+        let (found, end) = found(&[(0, 100), (192, 5000)], |_| {});
+        assert_eq!(found, [0, 192]);
+        assert!(end < SIZE / 2, "{end}");
+    }
+
+    #[test]
+    fn no_record_is_hidden_by_one_that_has_lost_its_header() {
+        let longest = SIZE / 4;
+        let next = longest + HEADER;
+        let (found, _) = found(&[(0, longest), (next, 10)], |segment| {
+            segment[..HEADER].fill(0);
+        });
+        assert_eq!(found, [next as u32]);
     }
 }
