@@ -394,6 +394,7 @@ fn a_node_that_is_killed_while_it_drains_begins_anew() {
     assert!(says(&map, &["show"]).contains("draining"));
     cluster.start(1);
     assert!(says(&map, &["drain", "1"]).contains("node 1 is drained"));
+    assert!(says(&map, &["drain", "1"]).contains("node 1 is drained"), "again");
     cluster.kill(1);
     says(&map, &["remove", "1"]);
     cluster.wait("nodes know", || [0, 2].iter().all(|node| epoch(&cluster, *node) == 4));
