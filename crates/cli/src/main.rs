@@ -15,6 +15,7 @@ mod interrupt;
 mod list;
 mod node;
 mod output;
+mod parity;
 mod plan;
 mod plan_text;
 mod progress;
@@ -44,6 +45,7 @@ Examples:
   slotcast sweep experiments/open-loop.toml    every point of a sweep; goes on where it was stopped
   slotcast sim --list                          everything that an experiment can set
   slotcast explain disk.rate                   one of those in full
+  slotcast parity experiments/parity.toml      the simulator and real disks, side by side
   slotcast fuzz --seeds 2000                   storms of faults on the code that runs in production
 
 Exit status:
@@ -63,6 +65,7 @@ enum Command {
     Status(node::status::Arguments),
     Top(node::top::Arguments),
     Bench(node::bench::Arguments),
+    Parity(parity::Arguments),
     Reproduce(reproduce::Arguments),
     Sim(sim::Arguments),
     Compare(compare::Arguments),
@@ -84,6 +87,7 @@ fn main() -> ExitCode {
         Command::Status(arguments) => node::status::run(&arguments),
         Command::Top(arguments) => node::top::run(&arguments),
         Command::Bench(arguments) => node::bench::run(&arguments),
+        Command::Parity(arguments) => parity::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),

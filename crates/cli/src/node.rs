@@ -1,10 +1,11 @@
 //! The commands that run and use a store.
 
 pub(crate) mod bench;
-mod client;
+pub(crate) mod client;
 pub(crate) mod cluster;
 pub(crate) mod get;
 pub(crate) mod key;
+mod log;
 pub(crate) mod put;
 pub(crate) mod serve;
 pub(crate) mod stat;

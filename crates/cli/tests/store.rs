@@ -24,6 +24,7 @@ impl Served {
             .arg(data)
             .args(more)
             .stdout(Stdio::piped())
+            .stderr(fs::File::create(data.with_extension("log")).expect("room"))
             .spawn()
             .expect("it starts");
         let mut line = String::new();

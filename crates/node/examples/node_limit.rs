@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use slotcast_node::{GetResult, Node, NodeConfig, PutResult};
+use slotcast_node::{GetResult, Limits, Node, NodeConfig, PutResult};
 use slotcast_protocol::ChunkId;
 use slotcast_store::Content;
 use tokio::sync::oneshot::Receiver;
@@ -159,7 +159,13 @@ fn main() {
     for size in [1 << 20, 128 << 10, 16 << 10] {
         let limit = plain::rate(&base, TOTAL);
         let folders = (0..9).map(|n| base.join(format!("{size}/target-{n}"))).collect();
-        let config = NodeConfig { folders, group_size: 9, replicas: 3, segment_size: 64 << 20 };
+        let config = NodeConfig {
+            folders,
+            group_size: 9,
+            replicas: 3,
+            segment_size: 64 << 20,
+            limits: Limits::default(),
+        };
         let node = Node::start(&config).expect("it starts");
         let (names, rate) = puts(&node, size, limit);
         if size == 128 << 10 {

@@ -3,15 +3,20 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, IoSlice};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use bytes::Bytes;
-use crossbeam_channel::{Receiver, Sender, unbounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use slotcast_store::{Content, DiskError, Op, OpId, Output, SegmentId};
+use slotcast_units::Rate;
 
 use crate::buffers::{Buffer, Buffers};
 use crate::folder::{Folder, read_at};
+use crate::journal::Throttle;
+use crate::limits::DiskLimit;
 
 /// What an operation came to.
 pub type DiskResult = Result<Output, DiskError>;
@@ -21,11 +26,17 @@ pub type Report = Arc<dyn Fn(OpId, DiskResult) + Send + Sync>;
 
 type Task = (OpId, Op);
 
+/// How often a disk without work is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// The files of one folder, open.
 struct Files {
     folder: Folder,
     open: Mutex<BTreeMap<SegmentId, Arc<File>>>,
     buffers: Arc<Buffers>,
+    limit: Option<DiskLimit>,
+    failures: Mutex<Throttle>,
+    is_gone: AtomicBool,
 }
 
 impl Files {
@@ -51,6 +62,28 @@ impl Files {
         Ok(self.buffers.take(usize::try_from(length).map_err(io::Error::other)?))
     }
 
+    /// Whether the folder is still there; once gone it stays so.
+    fn look(&self) -> bool {
+        if !self.folder.is_there() {
+            self.is_gone.store(true, Ordering::Relaxed);
+        }
+        !self.is_gone.load(Ordering::Relaxed)
+    }
+
+    /// What an error means to the store. What the system says is of use to people only.
+    fn failed(&self, error: &io::Error) -> DiskError {
+        let meaning = meaning(error);
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        // A disk that is full is tried again and again, and its target says that it is.
+        if meaning != DiskError::Full
+            && let Some(left_out) = failures.admit()
+        {
+            let folder = self.folder.segments().display();
+            tracing::warn!(%folder, %error, left_out, "disk operation failed");
+        }
+        meaning
+    }
+
     fn carry_out(&self, op: Op) -> io::Result<Output> {
         match op {
             Op::List => return Ok(Output::Segments(self.folder.list()?)),
@@ -61,7 +94,12 @@ impl Files {
             Op::Write { segment, offset, parts } => {
                 write_all(&*self.get(segment)?, offset, &parts)?;
             }
-            Op::Flush { segment } => self.get(segment)?.sync_data()?,
+            Op::Flush { segment } => {
+                self.get(segment)?.sync_data()?;
+                if !self.look() {
+                    return Err(io::ErrorKind::NotFound.into());
+                }
+            }
             Op::Cut { segment, offset, length } => {
                 self.folder.cut_segment(&*self.get(segment)?, offset, length)?;
             }
@@ -123,6 +161,8 @@ fn meaning(error: &io::Error) -> DiskError {
 
 /// The threads of one folder.
 pub struct Disk {
+    /// None of a folder that cannot be used: every operation fails with this.
+    files: Result<Arc<Files>, (DiskError, Report)>,
     writes: Option<Sender<Task>>,
     reads: Option<Sender<Task>>,
     threads: Vec<JoinHandle<()>>,
@@ -130,7 +170,7 @@ pub struct Disk {
 
 impl Disk {
     /// Starts one thread that writes and `readers` that read, into `buffers`; `report` is told of every
-    /// result.
+    /// result. With a `rate` the disk is no faster than that.
     ///
     /// # Errors
     /// If the system gives no thread.
@@ -138,20 +178,43 @@ impl Disk {
         folder: Folder,
         readers: usize,
         buffers: Arc<Buffers>,
+        rate: Option<Rate>,
         report: &Report,
     ) -> io::Result<Disk> {
-        let files = Arc::new(Files { folder, open: Mutex::new(BTreeMap::new()), buffers });
+        let files = Arc::new(Files {
+            folder,
+            open: Mutex::new(BTreeMap::new()),
+            buffers,
+            limit: rate.map(DiskLimit::new),
+            failures: Mutex::new(Throttle::new()),
+            is_gone: AtomicBool::new(false),
+        });
         let (writes, to_write) = unbounded();
         let (reads, to_read) = unbounded();
         let mut threads = vec![spawn("disk-write", &files, to_write, report)?];
         for _ in 0..readers {
             threads.push(spawn("disk-read", &files, to_read.clone(), report)?);
         }
-        Ok(Disk { writes: Some(writes), reads: Some(reads), threads })
+        Ok(Disk { files: Ok(files), writes: Some(writes), reads: Some(reads), threads })
+    }
+
+    /// Whether its folder is not there any more, as was last seen: after every flush, and every second.
+    pub fn is_gone(&self) -> bool {
+        self.files.as_ref().is_ok_and(|files| files.is_gone.load(Ordering::Relaxed))
+    }
+
+    /// The disk of a folder that cannot be used, because of `error`: its target fails to open, and the node
+    /// goes on with the rest.
+    pub(crate) fn unusable(error: &io::Error, report: Report) -> Disk {
+        let files = Err((meaning(error), report));
+        Disk { files, writes: None, reads: None, threads: Vec::new() }
     }
 
     /// Begins an operation.
     pub fn ask(&self, id: OpId, op: Op) {
+        if let Err((error, report)) = &self.files {
+            return report(id, Err(*error));
+        }
         let is_read = matches!(op, Op::List | Op::Read { .. } | Op::ReadContent { .. });
         let queue = if is_read { &self.reads } else { &self.writes };
         if let Some(queue) = queue {
@@ -171,6 +234,15 @@ impl Drop for Disk {
     }
 }
 
+/// Bytes that an operation moves.
+fn content_of(op: &Op) -> u64 {
+    match op {
+        Op::Write { parts, .. } => parts.iter().map(|part| part.len() as u64).sum(),
+        Op::Read { length, .. } | Op::ReadContent { length, .. } => *length,
+        _ => 0,
+    }
+}
+
 fn spawn(
     name: &str,
     files: &Arc<Files>,
@@ -179,8 +251,19 @@ fn spawn(
 ) -> io::Result<JoinHandle<()>> {
     let (files, report) = (files.clone(), report.clone());
     thread::Builder::new().name(name.into()).spawn(move || {
-        for (id, op) in tasks {
-            report(id, files.carry_out(op).map_err(|error| meaning(&error)));
+        loop {
+            match tasks.recv_timeout(LOOK) {
+                Ok((id, op)) => {
+                    let bytes = if files.limit.is_some() { content_of(&op) } else { 0 };
+                    let result = files.carry_out(op).map_err(|error| files.failed(&error));
+                    if let Some(limit) = &files.limit {
+                        limit.wait(bytes);
+                    }
+                    report(id, result);
+                }
+                Err(RecvTimeoutError::Timeout) => drop(files.look()),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
         }
     })
 }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, fallocate};
@@ -54,6 +54,8 @@ pub enum FolderError {
 #[derive(Debug)]
 pub struct Folder {
     segments: PathBuf,
+    /// What tells the folder of the segments from another one at its place.
+    inode: (u64, u64),
     config: Config,
     /// Holds the lock as long as it is open.
     _lock: File,
@@ -96,12 +98,29 @@ impl Folder {
             problem: "the identity is not 64 hexadecimal digits".into(),
         })?;
         let config = Config { segment_size: label.segment_size, ..Config::new(identity) };
-        Ok(Folder { segments, config, _lock: lock })
+        let inode = inode_of(&segments).map_err(failed("read", &segments))?;
+        Ok(Folder { segments, inode, config, _lock: lock })
     }
 
     /// The parameters with which its store is to be opened.
     pub fn config(&self) -> Config {
         self.config
+    }
+
+    /// Whether it is still where it was opened. One that was moved or whose disk was taken away can be
+    /// written for a while, by the files that are open, and would not be found at the next start.
+    pub(crate) fn is_there(&self) -> bool {
+        match inode_of(&self.segments) {
+            Ok(inode) => inode == self.inode,
+            Err(error) => {
+                !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+            }
+        }
+    }
+
+    /// Where its segments are.
+    pub(crate) fn segments(&self) -> &Path {
+        &self.segments
     }
 
     pub(crate) fn list(&self) -> io::Result<Vec<SegmentId>> {
@@ -155,6 +174,11 @@ impl Folder {
         let stat = rustix::fs::statvfs(&self.segments)?;
         Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
     }
+}
+
+fn inode_of(path: &Path) -> io::Result<(u64, u64)> {
+    let metadata = fs::metadata(path)?;
+    Ok((metadata.dev(), metadata.ino()))
 }
 
 /// Reserves room up to `length`, where the file system can.

@@ -10,21 +10,27 @@
 
 use std::io;
 use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Instant;
 
 use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, Path, Query, State};
+use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
 use axum::http::{StatusCode, header};
+use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, put};
 use axum::{Json, Router};
 use futures_util::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
+use slotcast_units::Size;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
 
 use crate::address::Address;
 use crate::content_stream::{self, ContentError};
 use crate::metrics;
 use crate::node::Node;
+use crate::reactor::Holders;
 use crate::status::NodeStatus;
 
 /// The chunk size where the request names none: 1 MiB.
@@ -32,6 +38,9 @@ pub const CHUNK_SIZE: usize = 1 << 20;
 
 /// Chunk sizes that may be asked for: 4 KiB to 8 MiB.
 pub const CHUNK_SIZES: std::ops::RangeInclusive<usize> = 4 << 10..=8 << 20;
+
+/// Chunks of one content whose holders are asked for side by side.
+const FINDS_AT_A_TIME: usize = 64;
 
 /// An error, as text for people with the status for programs.
 struct Problem(StatusCode, String);
@@ -80,10 +89,16 @@ pub struct PutAnswer {
 pub struct ChunkAnswer {
     /// Its address.
     pub address: String,
-    /// Its length in bytes; 0 if the content is this chunk alone.
+    /// Its length in bytes; 0 if nobody who answered holds it.
     pub length: u64,
-    /// Numbers of the targets of this node that hold it.
+    /// Numbers of the targets that hold it, of all nodes.
     pub holders: Vec<u32>,
+    /// Numbers of the targets of its group that did not answer: they may hold it or not.
+    #[serde(default)]
+    pub silent_targets: Vec<u32>,
+    /// Numbers of the nodes of those; none of a cluster in one process.
+    #[serde(default)]
+    pub silent_nodes: Vec<u32>,
 }
 
 async fn put_content(
@@ -97,9 +112,28 @@ async fn put_content(
         let message = format!("chunk_size is from {least} to {most} bytes, not {chunk_size}");
         return Err(Problem(StatusCode::BAD_REQUEST, message));
     }
-    let stored = content_stream::store(&node, chunk_size, body.into_data_stream()).await?;
-    let content_stream::Stored { address, length, chunks } = stored;
+    let stored = content_stream::store(&node, chunk_size, body.into_data_stream()).await;
+    let content_stream::Stored { address, length, chunks } = match stored {
+        Ok(stored) => stored,
+        Err(error @ ContentError::TooFewReplicas(_)) => {
+            let Problem(status, message) = error.into();
+            return Err(Problem(status, message + &why_not_stored(&node).await));
+        }
+        Err(error) => return Err(error.into()),
+    };
     Ok(Json(PutAnswer { address: address.to_string(), length, chunks }))
+}
+
+/// Which targets of this node take no puts, for whoever was refused.
+async fn why_not_stored(node: &Node) -> String {
+    let Ok(status) = status_of(node).await else { return String::new() };
+    let idle = status.targets.iter().filter(|target| target.state != "open");
+    let told: Vec<String> =
+        idle.map(|target| format!("{} ({})", target.target, target.state)).collect();
+    match told.is_empty() {
+        true => String::new(),
+        false => format!("; targets of this node that take no puts: {}", told.join(", ")),
+    }
 }
 
 async fn get_content(
@@ -130,17 +164,20 @@ async fn get_chunks(
     Path(text): Path<String>,
 ) -> Result<Json<Vec<ChunkAnswer>>, Problem> {
     let parts = content_stream::chunks(&node, address(&text)?).await?;
-    let mut answer = Vec::with_capacity(parts.len());
-    for part in parts {
-        let holders = node.holders(part.address.chunk()).await;
-        let holders = holders.map_err(|_| Problem::from(ContentError::Stopped))?;
-        answer.push(ChunkAnswer {
-            address: part.address.to_string(),
-            length: part.length,
-            holders: holders.into_iter().map(|target| target.0).collect(),
-        });
-    }
-    Ok(Json(answer))
+    let found = futures_util::stream::iter(parts).map(|part| {
+        let node = node.clone();
+        async move {
+            let holders = node.holders(part.address.chunk()).await;
+            let Holders { targets, silent_targets, silent_nodes, size } =
+                holders.map_err(|_| Problem::from(ContentError::Stopped))?;
+            let length = size.map_or(part.length, Size::as_bytes);
+            let address = part.address.to_string();
+            let holders = targets;
+            Ok::<_, Problem>(ChunkAnswer { address, length, holders, silent_targets, silent_nodes })
+        }
+    });
+    // Where a member is silent, each takes as long as its group is waited for.
+    Ok(Json(found.buffered(FINDS_AT_A_TIME).try_collect().await?))
 }
 
 async fn status_of(node: &Node) -> Result<NodeStatus, Problem> {
@@ -171,10 +208,11 @@ pub fn serve(node: Node, listener: std::net::TcpListener, ready: impl FnOnce()) 
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let stop = async move {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
+            let signal = tokio::select! {
+                _ = terminate.recv() => "SIGTERM",
+                _ = interrupt.recv() => "SIGINT",
+            };
+            tracing::info!(signal, "stopping: what is under way is ended first");
         };
         let node = Arc::new(node);
         if node.network().is_some() {
@@ -192,14 +230,68 @@ pub fn serve(node: Node, listener: std::net::TcpListener, ready: impl FnOnce()) 
     })
 }
 
+/// A node that serves HTTP until this is dropped.
+#[derive(Debug)]
+pub struct Background {
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl Background {
+    /// Begins to serve; requests are taken from now on.
+    ///
+    /// # Errors
+    /// If the system gives no threads.
+    pub fn serve(node: Node, listener: std::net::TcpListener) -> io::Result<Background> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        listener.set_nonblocking(true)?;
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serve = move || {
+            runtime.block_on(async {
+                let listener = tokio::net::TcpListener::from_std(listener)?;
+                let stop = async { drop(stopped.await) };
+                axum::serve(listener, router(Arc::new(node))).with_graceful_shutdown(stop).await
+            })
+        };
+        let thread = std::thread::Builder::new().name("http".into()).spawn(serve)?;
+        Ok(Background { stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+impl Drop for Background {
+    /// Ends what is under way, and stops the node.
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
 /// Everything that a node serves.
 pub fn router(node: Arc<Node>) -> Router {
-    Router::new()
+    let router = Router::new()
         .route("/v1/content", put(put_content))
         .route("/v1/content/{address}", get(get_content))
         .route("/v1/content/{address}/chunks", get(get_chunks))
         .route("/v1/status", get(get_status))
         .route("/metrics", get(get_metrics))
         .layer(DefaultBodyLimit::disable())
-        .with_state(node)
+        .with_state(node);
+    // Asked once: a layer costs every request something.
+    match tracing::enabled!(tracing::Level::DEBUG) {
+        true => router.layer(from_fn(log_request)),
+        false => router,
+    }
+}
+
+/// Logs a request when its answer begins; of what is streamed, the rest comes later.
+async fn log_request(request: Request, next: Next) -> Response {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let began = Instant::now();
+    let response = next.run(request).await;
+    let elapsed_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+    let status = response.status().as_u16();
+    tracing::debug!(%method, path, status, elapsed_us, "http request");
+    response
 }

@@ -59,7 +59,7 @@ pub(crate) fn text(status: &NodeStatus) -> String {
         }
     };
     gauge("target_up", "Whether the target serves reads", None, |t| {
-        u64::from(t.state != "failed" && t.state != "opening")
+        u64::from(!matches!(t.state.as_str(), "failed" | "gone" | "opening"))
     });
     gauge("target_writable", "Whether the target takes puts", None, |t| {
         u64::from(t.state == "open")
@@ -71,6 +71,18 @@ pub(crate) fn text(status: &NodeStatus) -> String {
     gauge("target_chunks_at_disk", "Chunks that wait for the disk or are there", None, |t| {
         u64::from(t.chunks_at_disk)
     });
+    gauge(
+        "target_disk_rate_bytes_per_second",
+        "Measured rate of the disk, 0 if unknown",
+        None,
+        |t| t.disk_rate_bytes_per_s.unwrap_or(0),
+    );
+    gauge(
+        "target_link_rate_bytes_per_second",
+        "Measured rate of the link, 0 if unknown",
+        None,
+        |t| t.link_rate_bytes_per_s.unwrap_or(0),
+    );
     gauge("target_segments", "Segments of the target", None, |t| u64::from(t.segments));
     gauge("target_under_replicated_chunks", "Chunks known to have too few replicas", None, |t| {
         t.repair.under_replicated_chunks

@@ -1,5 +1,6 @@
 //! A node, as the rest of the program sees it.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -8,23 +9,24 @@ use std::thread::{self, JoinHandle};
 
 use crossbeam_channel::{Sender, bounded, unbounded};
 use slotcast_protocol::{
-    Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, GetRules, GroupMap,
-    IdleExtension, Initiator, InitiatorConfig, InitiatorId, LayoutError, Membership, OfferRule,
-    PutRules, Repair, RepairRules, TargetConfig, TargetId, Timing, WindowRule,
+    Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, Finder, GetRules,
+    GroupMap, IdleExtension, Initiator, InitiatorConfig, InitiatorId, LayoutError, Membership,
+    OfferRule, PutRules, Repair, RepairRules, TargetConfig, TargetId, Timing, WindowRule,
     selection::SequenceRule,
 };
-use slotcast_store::Content;
-use slotcast_units::{Rate, Size, Span};
+use slotcast_store::{Content, QueueRule};
+use slotcast_units::{Rate, Share, Size, Span};
 use tokio::sync::oneshot::{self, Receiver};
 
 use crate::buffers::Buffers;
 use crate::clock::Clock;
-use crate::cluster::{MapSource, NodeFile};
+use crate::cluster::{MapSource, NodeFile, TargetFolder};
 use crate::disk::{Disk, Report};
 use crate::folder::{Folder, FolderError};
+use crate::limits::{Limits, Links};
 use crate::map_keeper::MapKeeper;
 use crate::network::{Network, NetworkConfig, Shared, timing as network_timing};
-use crate::reactor::{Event, GetResult, PutResult, Reactor, TargetStatus};
+use crate::reactor::{Event, GetResult, Holders, PutResult, Reactor, Recorded, TargetStatus};
 use crate::remote::Remote;
 use crate::target::TargetHost;
 
@@ -39,6 +41,36 @@ pub struct NodeConfig {
     pub replicas: u8,
     /// Size of a segment in bytes, for folders that are new.
     pub segment_size: u64,
+    /// How fast its disks and links may be.
+    pub limits: Limits,
+}
+
+/// The machines of a whole cluster, configured by somebody else: a simulation, for one.
+#[derive(Debug, Clone)]
+pub struct Machines {
+    /// The negotiating groups.
+    pub groups: GroupMap,
+    /// Of each target, in the order of their numbers.
+    pub targets: Vec<TargetConfig>,
+    /// Of the initiator.
+    pub initiator: InitiatorConfig,
+}
+
+/// How a node hosts machines.
+#[derive(Debug, Clone)]
+pub struct Hosting {
+    /// Folders of its targets, in the order of their numbers.
+    pub folders: Vec<PathBuf>,
+    /// Size of a segment in bytes, for folders that are new.
+    pub segment_size: u64,
+    /// How fast its disks and links may be.
+    pub limits: Limits,
+    /// Disks with a limit of their own.
+    pub disk_rates: BTreeMap<TargetId, Rate>,
+    /// When targets ask to be waited for.
+    pub queue: QueueRule,
+    /// Keep what the machines hear and do, for [`Node::recorded`].
+    pub records: bool,
 }
 
 /// Why a node does not start.
@@ -69,16 +101,25 @@ pub struct Node {
 
 /// What the machines of a node are made of.
 struct Parts<'a> {
-    targets: Vec<(TargetId, &'a Path)>,
+    targets: Vec<(TargetId, &'a Path, TargetConfig)>,
     groups: GroupMap,
+    asking: (Initiator, Finder),
+    segment_size: u64,
+    disk_rate: Option<Rate>,
+    disk_rates: BTreeMap<TargetId, Rate>,
+    queue: QueueRule,
+    links: Option<Links>,
+    records: bool,
+    membership: Membership,
+}
+
+/// What the nodes of a cluster agree on.
+#[derive(Clone, Copy)]
+struct Agreed {
     timing: Timing,
     delivery: Delivery,
     replicas: u8,
-    segment_size: u64,
-    initiator: InitiatorId,
-    first_serial: u32,
     patience: Patience,
-    membership: Membership,
 }
 
 /// How long an initiator waits, and how often it asks.
@@ -101,12 +142,13 @@ fn patience_in_cluster(trip: Span) -> Patience {
 }
 
 /// A whole cluster in this process: control messages and chunks pass by reference, so the times of the
-/// network are those of memory.
-fn timing() -> Timing {
+/// network are those of memory. Over limited links, 90 % are for chunks, as in the Replicast paper.
+fn timing(link_rate: Option<Rate>) -> Timing {
+    let memory = Rate::from_bytes_per_s(8_000_000_000);
     Timing {
         control: Span::from_ns(500),
         trip: Span::from_us(1),
-        data_rate: Rate::from_bytes_per_s(8_000_000_000),
+        data_rate: link_rate.map_or(memory, |rate| rate.share(Share::from_percent(90)).min(memory)),
         frame: Size::from_kib(64),
     }
 }
@@ -116,19 +158,62 @@ impl Node {
     /// unusable.
     ///
     /// # Errors
-    /// If a folder cannot be used at all, or there are too few for a group.
+    /// If no folder can be used, one is used by another process or is not what this program wrote, or there
+    /// are too few for a group.
     pub fn start(config: &NodeConfig) -> Result<Node, StartError> {
         let count = u32::try_from(config.folders.len()).unwrap_or(u32::MAX);
-        let parts = Parts {
-            targets: (0..).map(TargetId).zip(config.folders.iter().map(PathBuf::as_path)).collect(),
-            groups: GroupMap::new(count, config.group_size, 1)?,
-            timing: timing(),
+        let groups = GroupMap::new(count, config.group_size, 1)?;
+        let agreed = Agreed {
+            timing: timing(config.limits.link_rate),
             delivery: Delivery::Multicast,
             replicas: config.replicas,
-            segment_size: config.segment_size,
-            initiator: InitiatorId(0),
-            first_serial: 0,
             patience: ALONE,
+        };
+        let first_rate = config.limits.disk_rate.unwrap_or(FIRST_DISK_RATE);
+        let target = |n| target_config(&agreed, &groups, TargetId(n), first_rate);
+        let machines = Machines {
+            targets: (0..count).map(target).collect(),
+            initiator: initiator_config(&agreed, InitiatorId(0)),
+            groups,
+        };
+        let hosting = Hosting {
+            folders: config.folders.clone(),
+            segment_size: config.segment_size,
+            limits: config.limits,
+            disk_rates: BTreeMap::new(),
+            queue: QUEUE,
+            records: false,
+        };
+        Node::host(&hosting, machines)
+    }
+
+    /// Hosts the machines of a whole cluster in this process.
+    ///
+    /// # Errors
+    /// If a folder cannot be used at all.
+    ///
+    /// # Panics
+    /// If there are not as many folders as targets.
+    pub fn host(hosting: &Hosting, machines: Machines) -> Result<Node, StartError> {
+        let Machines { groups, targets, initiator } = machines;
+        assert_eq!(hosting.folders.len(), targets.len(), "a folder for each target");
+        let Timing { data_rate, trip, .. } = initiator.timing;
+        let links = |rate| Links::new(rate, data_rate, trip, targets.len());
+        let links = hosting.limits.link_rate.map(links);
+        let folders = hosting.folders.iter().zip(targets);
+        let targets = (0..).zip(folders);
+        let finder = Finder::new(initiator.id, initiator.answer_timeout, 0);
+        let asking = (Initiator::new(initiator), finder);
+        let parts = Parts {
+            targets: targets.map(|(n, (path, config))| (TargetId(n), &**path, config)).collect(),
+            groups,
+            asking,
+            segment_size: hosting.segment_size,
+            disk_rate: hosting.limits.disk_rate,
+            disk_rates: hosting.disk_rates.clone(),
+            queue: hosting.queue,
+            links,
+            records: hosting.records,
             membership: Membership::Active,
         };
         Node::run(Clock::start(), parts, |_| Ok(None))
@@ -137,27 +222,39 @@ impl Node {
     /// The same for one node of a cluster, which speaks with the others by UDP. It does not wait for them.
     ///
     /// # Errors
-    /// If a folder cannot be used at all, or the address is not to be had.
+    /// As for [`Node::start`], or if the address is not to be had.
     pub fn join(file: &NodeFile, segment_size: u64) -> Result<Node, StartError> {
         Node::join_with(Clock::start_at_date(), file, segment_size)
     }
 
     fn join_with(clock: Clock, file: &NodeFile, segment_size: u64) -> Result<Node, StartError> {
         let map = &file.map;
-        let folders = file.targets.iter().map(|target| (target.target, target.folder.as_path()));
         let groups = map.groups()?;
-        let parts = Parts {
-            targets: folders.collect(),
-            groups: groups.clone(),
+        let agreed = Agreed {
             timing: network_timing(map),
             delivery: map.delivery,
             replicas: map.replicas,
-            segment_size,
-            initiator: InitiatorId(file.node),
-            // In units of 65 microseconds since 1970, which wrap after three days: no life of this node
-            // begins where one before is still remembered.
-            first_serial: (clock.began().as_ns() >> 16) as u32,
             patience: patience_in_cluster(map.trip),
+        };
+        let first_rate = file.limits.disk_rate.unwrap_or(FIRST_DISK_RATE);
+        let targets = file.targets.iter().map(|TargetFolder { target, folder }| {
+            (*target, folder.as_path(), target_config(&agreed, &groups, *target, first_rate))
+        });
+        let initiator = Initiator::new(initiator_config(&agreed, InitiatorId(file.node)));
+        // In units of 65 microseconds since 1970, which wrap after three days: no life of this node
+        // begins where one before is still remembered.
+        let first_serial = (clock.began().as_ns() >> 16) as u32;
+        let finder = Finder::new(InitiatorId(file.node), agreed.patience.answers, first_serial);
+        let parts = Parts {
+            targets: targets.collect(),
+            groups: groups.clone(),
+            asking: (initiator.counting_from(first_serial), finder),
+            segment_size,
+            disk_rate: file.limits.disk_rate,
+            disk_rates: BTreeMap::new(),
+            queue: QUEUE,
+            links: None,
+            records: false,
             membership: map.node(file.node).map_or(Membership::Active, |node| node.membership),
         };
         let mut node = Node::run(clock, parts, |events| {
@@ -168,6 +265,7 @@ impl Node {
                 listen: file.listen,
                 secret: &file.secret,
                 clock,
+                link_rate: file.limits.link_rate,
             };
             let network = Network::start(&config, events);
             let network = network.map_err(|error| StartError::Network(file.listen, error))?;
@@ -201,14 +299,26 @@ impl Node {
         let (events, inbox) = unbounded();
         let buffers = Arc::default();
         let mut targets = Vec::new();
-        for (target, path) in &parts.targets {
-            targets.push(open_target(*target, path, &parts, clock, &events, &buffers)?);
+        let mut unusable = Vec::new();
+        for (target, path, config) in &parts.targets {
+            let name = (*target, *path);
+            let (host, error) = open_target(name, config, &parts, clock, &events, &buffers)?;
+            targets.push(host);
+            unusable.extend(error);
         }
-        let initiator = Initiator::new(initiator_config(&parts)).counting_from(parts.first_serial);
+        // A node goes on with the rest. Without any there is most likely a slip in what it was told.
+        if unusable.len() == targets.len()
+            && let Some(error) = unusable.into_iter().next()
+        {
+            return Err(error.into());
+        }
         let (tell, opened) = bounded(1);
         let remote = network(&events)?.map(Box::new);
         let shared = remote.as_ref().map(|remote| remote.shared().clone());
-        let reactor = Reactor::new(clock, inbox, parts.groups, targets, initiator, tell, remote);
+        let Parts { groups, asking, links, records, .. } = parts;
+        let reactor = Reactor::new(clock, inbox, groups, targets, asking, tell, remote)
+            .over(links)
+            .recording(records);
         let reactor = thread::Builder::new().name("reactor".into()).spawn(|| reactor.run())?;
         let _ = opened.recv();
         Ok(Node { events, reactor: Some(reactor), network: shared, keeper: None })
@@ -237,10 +347,17 @@ impl Node {
         result
     }
 
-    /// Which targets of this node hold a chunk.
-    pub fn holders(&self, chunk: ChunkId) -> Receiver<Vec<TargetId>> {
+    /// Which targets of the whole cluster hold a chunk, as far as they answer within 700 ms.
+    pub fn holders(&self, chunk: ChunkId) -> Receiver<Holders> {
         let (reply, result) = oneshot::channel();
         let _ = self.events.send(Event::Holders(chunk, reply));
+        result
+    }
+
+    /// What its machines heard and did since this was last asked, if it records.
+    pub fn recorded(&self) -> Receiver<Recorded> {
+        let (reply, result) = oneshot::channel();
+        let _ = self.events.send(Event::Recorded(reply));
         result
     }
 
@@ -259,6 +376,7 @@ impl Drop for Node {
         let _ = self.events.send(Event::Stop);
         if let Some(reactor) = self.reactor.take() {
             let _ = reactor.join();
+            tracing::info!("stopped");
         }
     }
 }
@@ -266,8 +384,9 @@ impl Drop for Node {
 /// What a disk is taken for until it has been measured.
 const FIRST_DISK_RATE: Rate = Rate::from_bytes_per_s(400 << 20);
 
-/// Backlog from which a target asks initiators to wait: a few batches.
-const QUEUE_LIMIT: Size = Size::from_mib(32);
+/// A target asks initiators to wait when its disk is behind by so much: some batches of a fast disk, and not
+/// so long that a slow one makes everybody wait who stores there.
+const QUEUE: QueueRule = QueueRule { time: Span::from_ms(50), most: Size::from_mib(32) };
 
 /// How long after its window an accepted transfer may come, and how long a bid is kept.
 const GRACE: Span = Span::from_secs(10);
@@ -282,27 +401,56 @@ const REPAIR: RepairRules = RepairRules {
     retry: Span::from_secs(30),
 };
 
+/// A target on the folder at `path`; with the error, one that fails to open, if the system does not give
+/// the folder.
 fn open_target(
-    id: TargetId,
-    path: &Path,
+    (id, path): (TargetId, &Path),
+    config: &TargetConfig,
     parts: &Parts<'_>,
     clock: Clock,
     events: &Sender<Event>,
     buffers: &Arc<Buffers>,
-) -> Result<TargetHost, StartError> {
-    let folder = Folder::open(path, parts.segment_size)?;
-    let store = folder.config();
+) -> Result<(TargetHost, Option<FolderError>), StartError> {
+    let folder = Folder::open(path, parts.segment_size);
     let events = events.clone();
     let report: Report = Arc::new(move |op, result| {
         let _ = events.send(Event::Disk(id, op, result));
     });
-    let disk = Disk::start(folder, 2, buffers.clone(), &report)?;
-    let (group, position) = parts.groups.seat(id);
-    let target = TargetConfig {
+    let rate = parts.disk_rates.get(&id).copied().or(parts.disk_rate);
+    let (store, disk, unusable) = match folder {
+        Ok(folder) => {
+            let store = folder.config();
+            (store, Disk::start(folder, 2, buffers.clone(), rate, &report)?, None)
+        }
+        Err(unusable) => {
+            let FolderError::Io { error, .. } = &unusable else { return Err(unusable.into()) };
+            tracing::error!(target = id.0, folder = %path.display(), cause = %unusable, "folder unusable");
+            let store = slotcast_store::Config {
+                segment_size: parts.segment_size,
+                ..slotcast_store::Config::new(slotcast_store::Identity([0; 32]))
+            };
+            (store, Disk::unusable(error, report), Some(unusable))
+        }
+    };
+    let members = parts.groups.members(config.group).len();
+    let repair = (Repair::new(REPAIR, config.position, members), parts.membership);
+    let (name, how) = ((id, path.to_path_buf()), (parts.queue, parts.records));
+    let host = TargetHost::new(clock.now(), name, config.clone(), store, disk, repair, how);
+    Ok((host, unusable))
+}
+
+fn target_config(
+    agreed: &Agreed,
+    groups: &GroupMap,
+    id: TargetId,
+    disk_rate: Rate,
+) -> TargetConfig {
+    let (group, position) = groups.seat(id);
+    TargetConfig {
         group,
         position,
-        timing: parts.timing,
-        window_rule: WindowRule::published(parts.delivery),
+        timing: agreed.timing,
+        window_rule: WindowRule::published(agreed.delivery),
         idle_extension: IdleExtension::TwoTransfers,
         calendar: CalendarRules {
             offer: OfferRule::FirstFit,
@@ -312,21 +460,19 @@ fn open_target(
             horizon: HORIZON,
             capacity: 256,
         },
-        disk: DiskForecast::new(FIRST_DISK_RATE, QUEUE_LIMIT, Backpressure::KeepRoom),
-    };
-    let repair = Repair::new(REPAIR, position, parts.groups.members(group).len());
-    let repair = (repair, parts.membership);
-    Ok(TargetHost::new(clock.now(), id, path.to_path_buf(), target, store, disk, repair))
+        // The limit of the queue follows the measured rate.
+        disk: DiskForecast::new(disk_rate, QUEUE.most, Backpressure::KeepRoom),
+    }
 }
 
-fn initiator_config(parts: &Parts<'_>) -> InitiatorConfig {
-    let timing = parts.timing;
+fn initiator_config(agreed: &Agreed, id: InitiatorId) -> InitiatorConfig {
+    let Agreed { timing, delivery, replicas, patience } = *agreed;
     InitiatorConfig {
-        id: parts.initiator,
+        id,
         timing,
         put: PutRules {
-            replicas: parts.replicas,
-            window_rule: WindowRule::published(parts.delivery),
+            replicas,
+            window_rule: WindowRule::published(delivery),
             sequence: SequenceRule::revised(&timing),
             double_booking: false,
             proxied: false,
@@ -335,9 +481,9 @@ fn initiator_config(parts: &Parts<'_>) -> InitiatorConfig {
             choosy: Some(Choosy { first_patience: timing.round_trip() * 3 }),
         },
         get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
-        answer_timeout: parts.patience.answers,
-        ack_timeout: parts.patience.acks,
-        max_rounds: parts.patience.rounds,
+        answer_timeout: patience.answers,
+        ack_timeout: patience.acks,
+        max_rounds: patience.rounds,
         horizon: HORIZON,
     }
 }

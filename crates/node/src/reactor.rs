@@ -8,6 +8,7 @@
 //! promise are tens of microseconds long. Waiting on the queue with a deadline is precise to what the
 //! kernel's timers are.
 
+mod find;
 mod map;
 mod network;
 mod repair;
@@ -16,38 +17,56 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use slotcast_protocol::tape::{InitiatorEntry, InitiatorHeard, TargetEntry};
 use slotcast_protocol::{
-    ChunkId, Failure, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorInput, Members,
-    Message, RepairInput, RepairOutcome, RepairProgress, RepairStatistics, RequestId, TargetId,
+    ChunkId, Failure, Finder, FinderInput, GroupId, GroupMap, Initiator, InitiatorEffect,
+    InitiatorInput, Members, Message, RepairInput, RepairOutcome, RepairProgress, RepairStatistics,
+    RequestId, TargetId,
 };
 use slotcast_store::{Content, OpId, Standing, Statistics};
-use slotcast_units::{Size, Time};
+use slotcast_units::{Size, Span, Time};
 use tokio::sync::oneshot;
 
 use crate::clock::Clock;
 use crate::cluster::ClusterMap;
 use crate::disk::DiskResult;
+use crate::limits::Links;
 use crate::network::NetworkEvent;
 use crate::remote::{Remote, answer_for};
 use crate::target::{TargetHost, TargetLoad, TargetNews, TargetWish};
+
+pub use find::Holders;
 
 /// How a put ended.
 pub type PutResult = Result<(), Failure>;
 /// How a get ended.
 pub type GetResult = Result<Content, Failure>;
 
+/// How often folders are looked at.
+const LOOK: Span = Span::from_secs(1);
+
 /// What others want of the reactor.
 pub(crate) enum Event {
     Put(Content, oneshot::Sender<PutResult>),
     Get(ChunkId, oneshot::Sender<GetResult>),
-    Holders(ChunkId, oneshot::Sender<Vec<TargetId>>),
+    Holders(ChunkId, oneshot::Sender<Holders>),
     Status(oneshot::Sender<Vec<TargetStatus>>),
+    Recorded(oneshot::Sender<Recorded>),
     Disk(TargetId, OpId, DiskResult),
     /// Boxed, so that it does not make the others larger.
     Network(Box<NetworkEvent>),
     /// Another version of the cluster map, which may be taken.
     Map(Box<ClusterMap>),
     Stop,
+}
+
+/// What the machines of a node heard and did, in order, where they record.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Recorded {
+    /// Of each target, in the order of their numbers.
+    pub targets: Vec<Vec<TargetEntry>>,
+    /// Of the initiator.
+    pub initiator: Vec<InitiatorEntry>,
 }
 
 /// One target, for people.
@@ -100,8 +119,14 @@ impl Running {
 /// What is due at a time.
 enum Due {
     Wake,
+    /// The finder wants to be woken.
+    WakeFinder,
     /// The chunk of a put leaves for some members of a group.
     Transfer(RequestId, GroupId, Members),
+    /// The chunk of a put that left then is at a target, over a link.
+    Arrival(RequestId, TargetId, Time),
+    /// A chunk leaves a target for an initiator, over a link.
+    Leaving(TargetId, RequestId, Content),
     /// A chunk leaves a target for an initiator.
     Delivery(TargetId, RequestId, Content),
     /// The repair of a target wants to be woken.
@@ -110,6 +135,8 @@ enum Due {
     Changed(GroupId),
     /// A node may have been silent for too long.
     NodeGone(u32),
+    /// Folders may have disappeared.
+    Look,
 }
 
 /// Between machines of this node.
@@ -126,6 +153,8 @@ pub(crate) struct Reactor {
     targets: BTreeMap<TargetId, TargetHost>,
     initiator: Initiator,
     running: BTreeMap<RequestId, Running>,
+    finder: Finder,
+    finding: BTreeMap<RequestId, oneshot::Sender<Holders>>,
     /// By time, then in the order in which they were asked for.
     agenda: BinaryHeap<Reverse<(Time, u64)>>,
     due: BTreeMap<u64, Due>,
@@ -139,6 +168,10 @@ pub(crate) struct Reactor {
     remote: Option<Box<Remote>>,
     /// Groups whose members here are about to walk over their chunks.
     changing: BTreeSet<GroupId>,
+    /// What chunks of this node travel over, if that is not memory.
+    links: Option<Links>,
+    /// What the initiator heard and did, if somebody wants to know.
+    tape: Option<Vec<InitiatorEntry>>,
 }
 
 impl Reactor {
@@ -148,7 +181,7 @@ impl Reactor {
         events: Receiver<Event>,
         groups: GroupMap,
         targets: Vec<TargetHost>,
-        initiator: Initiator,
+        (initiator, finder): (Initiator, Finder),
         opened: Sender<()>,
         remote: Option<Box<Remote>>,
     ) -> Reactor {
@@ -160,6 +193,8 @@ impl Reactor {
             targets: targets.into_iter().map(|host| (host.id, host)).collect(),
             initiator,
             running: BTreeMap::new(),
+            finder,
+            finding: BTreeMap::new(),
             agenda: BinaryHeap::new(),
             due: BTreeMap::new(),
             asked: 0,
@@ -170,7 +205,19 @@ impl Reactor {
             opened: Some((count, opened)),
             remote,
             changing: BTreeSet::new(),
+            links: None,
+            tape: None,
         }
+    }
+
+    /// The same with links between its machines.
+    pub(crate) fn over(self, links: Option<Links>) -> Reactor {
+        Reactor { links, ..self }
+    }
+
+    /// The same, keeping what the initiator hears and does, if `records`.
+    pub(crate) fn recording(self, records: bool) -> Reactor {
+        Reactor { tape: records.then(Vec::new), ..self }
     }
 
     /// Runs until told to stop.
@@ -182,6 +229,7 @@ impl Reactor {
                 self.at(gone_at, Due::NodeGone(node));
             }
         }
+        self.at(now + LOOK, Due::Look);
         loop {
             let now = self.clock.now();
             self.run_due(now);
@@ -218,15 +266,16 @@ impl Reactor {
         match event {
             Event::Put(content, reply) => self.put(now, content, reply),
             Event::Get(chunk, reply) => {
-                let effects = &mut self.initiator_effects;
-                let request = self.initiator.get(now, chunk, &self.groups, effects);
+                let request = self.start_get(now, chunk);
                 self.running.insert(request, Running::Get(None, reply));
             }
-            Event::Holders(chunk, reply) => {
-                let holders = self.targets.values().filter(|host| host.holds(&chunk));
-                let _ = reply.send(holders.map(|host| host.id).collect());
-            }
+            Event::Holders(chunk, reply) => self.find(now, chunk, reply),
             Event::Status(reply) => drop(reply.send(self.status(now))),
+            Event::Recorded(reply) => {
+                let targets = self.targets.values_mut().map(TargetHost::take_tape).collect();
+                let initiator = self.tape.as_mut().map(std::mem::take).unwrap_or_default();
+                let _ = reply.send(Recorded { targets, initiator });
+            }
             Event::Disk(target, op, result) => {
                 if let Some(host) = self.targets.get_mut(&target) {
                     host.disk(now, op, result, &mut self.wishes, &mut self.news);
@@ -260,8 +309,43 @@ impl Reactor {
 
     fn start_put(&mut self, now: Time, content: &Content) -> RequestId {
         let size = Size::from_bytes(content.bytes().len() as u64);
-        let (chunk, effects) = (content.chunk(), &mut self.initiator_effects);
-        self.initiator.put(now, chunk, size, &self.groups, effects)
+        let (chunk, before) = (content.chunk(), self.initiator_effects.len());
+        let effects = &mut self.initiator_effects;
+        let request = self.initiator.put(now, chunk, size, &self.groups, effects);
+        self.record(now, InitiatorHeard::Put(chunk, size), before);
+        request
+    }
+
+    fn start_get(&mut self, now: Time, chunk: ChunkId) -> RequestId {
+        let before = self.initiator_effects.len();
+        let effects = &mut self.initiator_effects;
+        let request = self.initiator.get(now, chunk, &self.groups, effects);
+        self.record(now, InitiatorHeard::Get(chunk), before);
+        request
+    }
+
+    fn tell_initiator(&mut self, now: Time, input: InitiatorInput<'_>) {
+        let before = self.initiator_effects.len();
+        self.initiator.handle(now, input, &self.groups, &mut self.initiator_effects);
+        self.record(now, input.into(), before);
+    }
+
+    /// The initiator did what is in its effects from `before` on.
+    fn record(&mut self, now: Time, heard: InitiatorHeard, before: usize) {
+        if let Some(tape) = &mut self.tape {
+            let did = self.initiator_effects[before..].to_vec();
+            tape.push(InitiatorEntry { now, heard, did });
+        }
+    }
+
+    fn look(&mut self, now: Time) {
+        self.at(now + LOOK, Due::Look);
+        for target in self.targets.keys().copied().collect::<Vec<_>>() {
+            if let Some(host) = self.targets.get_mut(&target) {
+                host.look(now, &mut self.wishes, &mut self.news);
+                self.heed(now, target);
+            }
+        }
     }
 
     fn status(&self, now: Time) -> Vec<TargetStatus> {
@@ -291,7 +375,20 @@ impl Reactor {
             self.agenda.pop();
             match self.due.remove(&number) {
                 Some(Due::Wake) => self.tell_initiator(now, InitiatorInput::Wake),
-                Some(Due::Transfer(request, group, to)) => self.transfer(now, request, group, to),
+                Some(Due::WakeFinder) => self.tell_finder(now, FinderInput::Wake),
+                Some(Due::Transfer(request, group, to)) => match self.links.is_some() {
+                    true => self.leave(time, request, group, to),
+                    false => self.transfer(now, request, group, to),
+                },
+                Some(Due::Arrival(request, target, left)) => {
+                    self.arrive(now, request, target, Some(left));
+                }
+                Some(Due::Leaving(target, request, content)) => {
+                    let size = Size::from_bytes(content.bytes().len() as u64);
+                    let links = self.links.as_mut();
+                    let arrival = links.map_or(now, |links| links.get(time, size, target));
+                    self.at(arrival, Due::Delivery(target, request, content));
+                }
                 Some(Due::Delivery(target, request, content)) => {
                     if let Some(host) = self.targets.get_mut(&target) {
                         host.sent(now, request);
@@ -304,9 +401,11 @@ impl Reactor {
                     let is_gone =
                         self.remote.as_ref().is_some_and(|remote| remote.is_gone(now, node));
                     if is_gone {
+                        tracing::warn!(node, "peer gone: what it held is replaced");
                         self.node_changed(now, node);
                     }
                 }
+                Some(Due::Look) => self.look(now),
                 None => {}
             }
             self.settle(now);
@@ -315,15 +414,36 @@ impl Reactor {
 
     /// The chunk of a put is handed to each of its targets.
     fn transfer(&mut self, now: Time, request: RequestId, group: GroupId, to: Members) {
-        let payload = self.running.get(&request).and_then(Running::payload);
-        let Some(content) = payload.cloned() else { return };
         for position in to.iter() {
             let target = self.groups.members(group)[usize::from(position)];
-            if let Some(host) = self.targets.get_mut(&target) {
-                host.received(now, request, content.clone(), &mut self.wishes, &mut self.news);
-                self.heed(now, target);
-            }
+            self.arrive(now, request, target, None);
         }
+    }
+
+    /// The chunk of a put leaves at `start` over the links.
+    fn leave(&mut self, start: Time, request: RequestId, group: GroupId, to: Members) {
+        let payload = self.running.get(&request).and_then(Running::payload);
+        let (Some(content), Some(links)) = (payload, &mut self.links) else { return };
+        let size = Size::from_bytes(content.bytes().len() as u64);
+        let members = self.groups.members(group);
+        let to = to.iter().map(|position| members[usize::from(position)]);
+        for (target, arrival) in links.put(start, size, to) {
+            self.at(arrival, Due::Arrival(request, target, start));
+        }
+    }
+
+    /// The chunk of a put is at `target`; over a link, if it left at some time before.
+    fn arrive(&mut self, now: Time, request: RequestId, target: TargetId, left: Option<Time>) {
+        let payload = self.running.get(&request).and_then(Running::payload);
+        let (Some(content), Some(host)) = (payload.cloned(), self.targets.get_mut(&target)) else {
+            return;
+        };
+        if let (Some(left), Some(links)) = (left, &self.links) {
+            let size = Size::from_bytes(content.bytes().len() as u64);
+            host.came(now, size, links.took(left, now));
+        }
+        host.received(now, request, content, &mut self.wishes, &mut self.news);
+        self.heed(now, target);
     }
 
     /// Carries messages until none is left.
@@ -336,10 +456,20 @@ impl Reactor {
             match self.local.pop_front() {
                 Some(Local::ToTarget(target, message)) => {
                     self.overhear(now, target, &message);
-                    if let Some(host) = self.targets.get_mut(&target) {
+                    let Some(host) = self.targets.get_mut(&target) else { continue };
+                    if host.is_mute() {
+                        // Initiators on other nodes would wait for it in every round.
+                        let (_, position) = self.groups.seat(target);
+                        let to = message.request().initiator;
+                        let answer = answer_for(&message, position);
+                        self.wishes.extend(answer.map(|answer| TargetWish::Send(to, answer)));
+                    } else {
                         host.message(now, &message, &mut self.wishes, &mut self.news);
-                        self.heed(now, target);
                     }
+                    self.heed(now, target);
+                }
+                Some(Local::ToInitiator(Message::FindReply(reply))) => {
+                    self.tell_finder(now, FinderInput::Reply(&reply));
                 }
                 Some(Local::ToInitiator(message)) => {
                     self.tell_initiator(now, InitiatorInput::Message(&message));
@@ -347,10 +477,6 @@ impl Reactor {
                 None => return,
             }
         }
-    }
-
-    fn tell_initiator(&mut self, now: Time, input: InitiatorInput<'_>) {
-        self.initiator.handle(now, input, &self.groups, &mut self.initiator_effects);
     }
 
     fn heed(&mut self, now: Time, target: TargetId) {
@@ -364,6 +490,9 @@ impl Reactor {
                 TargetWish::Transfer { request, content, start } => match &self.remote {
                     Some(remote) if !remote.is_here(request.initiator) => {
                         remote.send_get(target, request, content, start, &self.groups);
+                    }
+                    _ if self.links.is_some() => {
+                        self.at(start, Due::Leaving(target, request, content));
                     }
                     _ => self.at(start, Due::Delivery(target, request, content)),
                 },
@@ -393,18 +522,7 @@ impl Reactor {
         for effect in effects.drain(..) {
             match effect {
                 InitiatorEffect::Multicast { group, to, message } => {
-                    let to = match &mut self.remote {
-                        Some(remote) => remote.tell_group(now, group, to, message, &mut self.local),
-                        None => to,
-                    };
-                    for position in to.iter() {
-                        let target = self.groups.members(group)[usize::from(position)];
-                        if self.targets.get(&target).is_some_and(TargetHost::is_gone) {
-                            answer_for(&message, position, &mut self.local);
-                        } else {
-                            self.local.push_back(Local::ToTarget(target, message));
-                        }
-                    }
+                    self.multicast(now, group, to, message);
                 }
                 InitiatorEffect::Transfer { request, group, to, start, .. } => {
                     if let Some(Running::PutAgain { made, .. }) = self.running.get_mut(&request) {
@@ -432,6 +550,18 @@ impl Reactor {
         // Repair may have started something in the meantime.
         if self.initiator_effects.is_empty() {
             self.initiator_effects = effects;
+        }
+    }
+
+    /// Says something to members of a group, wherever they are.
+    fn multicast(&mut self, now: Time, group: GroupId, to: Members, message: Message) {
+        let to = match &mut self.remote {
+            Some(remote) => remote.tell_group(now, group, to, message, &mut self.local),
+            None => to,
+        };
+        for position in to.iter() {
+            let target = self.groups.members(group)[usize::from(position)];
+            self.local.push_back(Local::ToTarget(target, message));
         }
     }
 

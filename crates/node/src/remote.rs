@@ -1,7 +1,7 @@
 //! The other nodes, as the reactor sees them: where the members of a group are, on which clock they speak,
 //! and who is not there.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use slotcast_protocol::{
@@ -155,7 +155,8 @@ impl Remote {
             let is_down = self.down.contains_key(node);
             let is_late = |since: &Time| now.saturating_since(*since) > self.patience;
             if is_down || self.silent.get(node).is_some_and(is_late) {
-                members.iter().for_each(|position| answer_for(&message, position, local));
+                let answers = members.iter().filter_map(|position| answer_for(&message, position));
+                local.extend(answers.map(Local::ToInitiator));
             }
             if is_question && !is_down {
                 // It is asked all the same, and as soon as it answers it is waited for again.
@@ -261,6 +262,13 @@ impl Remote {
         all.filter(|(_, nodes)| nodes.contains(&node)).map(|(group, _)| group).collect()
     }
 
+    /// The nodes of members of `group`, each once.
+    pub(crate) fn nodes_of(&self, group: GroupId, members: Members) -> Vec<u32> {
+        let nodes = &self.nodes[group.0 as usize];
+        let nodes = members.iter().map(|position| nodes[usize::from(position)]);
+        nodes.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// A request is over.
     pub(crate) fn forget(&mut self, request: RequestId) {
         let mut of_request = self.ahead.extract_if((request, 0)..=(request, u8::MAX), |_, _| true);
@@ -303,10 +311,10 @@ fn times(message: &Message) -> u32 {
     }
 }
 
-/// What is answered for a member whose node is not there, so that nobody waits for it: that it has no window
-/// now. That is true, and concludes nothing about what it holds.
-pub(crate) fn answer_for(message: &Message, position: u8, local: &mut VecDeque<Local>) {
-    let answer = match message {
+/// What is answered for a member that cannot, so that nobody waits for it: that it has no window now. That is
+/// true, and concludes nothing about what it holds.
+pub(crate) fn answer_for(message: &Message, position: u8) -> Option<Message> {
+    Some(match message {
         Message::PutRequest(asked) => Message::Bid(Bid {
             request: asked.request,
             round: asked.round,
@@ -319,7 +327,6 @@ pub(crate) fn answer_for(message: &Message, position: u8, local: &mut VecDeque<L
             position,
             answer: OfferAnswer::NotNow { retry_after: AWAY },
         }),
-        _ => return,
-    };
-    local.push_back(Local::ToInitiator(answer));
+        _ => return None,
+    })
 }

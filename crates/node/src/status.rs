@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use slotcast_protocol::Membership;
-use slotcast_store::Standing;
-use slotcast_units::Span;
+use slotcast_store::{DiskError, Standing};
+use slotcast_units::{Rate, Span};
 
 use crate::cluster::{MapSource, name_of};
 use crate::network::{PeerStatus, Shared};
@@ -79,7 +79,7 @@ pub struct Target {
     pub target: u32,
     /// Its folder.
     pub folder: String,
-    /// `open`, `full`, `read-only`, `opening` or `failed`.
+    /// `open`, `full`, `read-only`, `gone`, `opening` or `failed`.
     pub state: String,
     /// Why it is not open, if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,6 +110,12 @@ pub struct Target {
     pub sent_bytes: u64,
     /// Nanoseconds since the start in which its disk had something to do for a request.
     pub disk_busy_ns: u64,
+    /// Bytes per second that its disk puts on stable storage, once that was measured.
+    #[serde(default)]
+    pub disk_rate_bytes_per_s: Option<u64>,
+    /// Bytes per second at which chunks come in over its link, once that was measured.
+    #[serde(default)]
+    pub link_rate_bytes_per_s: Option<u64>,
     /// Bytes that are free on its file system, if that can be told.
     pub free_bytes: Option<u64>,
     /// What it does so that its chunks have all their replicas.
@@ -202,6 +208,7 @@ impl Target {
             Standing::Opening => ("opening", None),
             Standing::Open => ("open", None),
             Standing::Full => ("full", None),
+            Standing::ReadOnly(error @ DiskError::Gone) => ("gone", Some(error.to_string())),
             Standing::ReadOnly(error) => ("read-only", Some(error.to_string())),
             Standing::Failed(error) => ("failed", Some(error.to_string())),
         };
@@ -224,6 +231,8 @@ impl Target {
             received_bytes: status.load.received_bytes,
             sent_bytes: status.load.sent_bytes,
             disk_busy_ns: status.load.disk_busy.as_ns(),
+            disk_rate_bytes_per_s: status.load.disk_rate.map(bytes_per_s),
+            link_rate_bytes_per_s: status.load.link_rate.map(bytes_per_s),
             free_bytes: free_bytes(&status.path),
             repair: Repair::new(status),
         }
@@ -251,6 +260,10 @@ impl Repair {
             walk,
         }
     }
+}
+
+fn bytes_per_s(rate: Rate) -> u64 {
+    rate.as_bps() / 8
 }
 
 /// What an ordinary user may still write there.

@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use slotcast_protocol::tape::TargetEntry;
 use slotcast_protocol::{
     AckOutcome, ChunkId, InitiatorId, Membership, Message, Repair, RepairEffect, RepairInput,
     RepairOutcome, RepairProgress, RepairStatistics, RequestId, State, TargetConfig, TargetId,
 };
 use slotcast_store::{
-    Content, DiskError, OpId, Standing, Statistics, StoringEffect, StoringTarget,
+    Content, DiskError, OpId, QueueRule, Standing, Statistics, StoringEffect, StoringTarget,
 };
-use slotcast_units::{Span, Time};
+use slotcast_units::{Rate, Size, Span, Time};
 
 use crate::disk::{Disk, DiskResult};
+use crate::journal::TargetJournal;
 
 /// What a target wants of the node around it.
 #[derive(Debug)]
@@ -53,6 +55,10 @@ pub struct TargetLoad {
     pub sent_bytes: u64,
     /// Time in which its disk had something to do for somebody.
     pub disk_busy: Span,
+    /// How fast its disk puts data on stable storage, once that was measured.
+    pub disk_rate: Option<Rate>,
+    /// How fast chunks come in over its link, at most the agreed rate, once that was measured.
+    pub link_rate: Option<Rate>,
 }
 
 /// One target of this node.
@@ -68,6 +74,7 @@ pub(crate) struct TargetHost {
     repairing: Vec<RepairEffect>,
     membership: Membership,
     is_gone: bool,
+    journal: TargetJournal,
     load: TargetLoad,
     disk_busy_since: Option<Time>,
 }
@@ -76,15 +83,19 @@ impl TargetHost {
     /// Begins to open the store; the news say when it is open.
     pub(crate) fn new(
         now: Time,
-        id: TargetId,
-        path: PathBuf,
+        (id, path): (TargetId, PathBuf),
         config: TargetConfig,
         store: slotcast_store::Config,
         disk: Disk,
         (repair, membership): (Repair, Membership),
+        (queue, records): (QueueRule, bool),
     ) -> TargetHost {
         let mut effects = Vec::new();
         let mut machine = StoringTarget::open(now, config, store, &mut effects);
+        if records {
+            machine = machine.recording();
+        }
+        let mut machine = machine.measuring(now, queue);
         machine.take_puts(membership.takes_puts());
         let (reading, repairing) = (BTreeMap::new(), Vec::new());
         let mut host = TargetHost {
@@ -98,6 +109,7 @@ impl TargetHost {
             repairing,
             membership,
             is_gone: false,
+            journal: TargetJournal::new(),
             load: TargetLoad::default(),
             disk_busy_since: None,
         };
@@ -105,14 +117,12 @@ impl TargetHost {
         host
     }
 
-    /// Whether it neither answers nor comes back while the node runs.
-    pub(crate) fn is_gone(&self) -> bool {
-        matches!(self.machine.standing(), Standing::Failed(_) | Standing::ReadOnly(DiskError::Gone))
-    }
-
-    /// Whether it has a store that can be read.
-    fn is_open(&self) -> bool {
-        self.machine.standing() != Standing::Opening && !self.is_gone()
+    /// Whether it does not answer: not yet, or not any more.
+    pub(crate) fn is_mute(&self) -> bool {
+        matches!(
+            self.machine.standing(),
+            Standing::Opening | Standing::Failed(_) | Standing::ReadOnly(DiskError::Gone)
+        )
     }
 
     /// What it has to do with the cluster has changed.
@@ -125,7 +135,7 @@ impl TargetHost {
     ) {
         self.membership = membership;
         self.machine.take_puts(membership.takes_puts());
-        if self.is_open() {
+        if !self.is_mute() {
             self.repair(now, RepairInput::Leaves(membership.leaves()), wishes, news);
         }
     }
@@ -136,7 +146,7 @@ impl TargetHost {
 
     /// Whether it leaves, and others hold all that it holds.
     pub(crate) fn has_handed_over(&self) -> bool {
-        self.is_open() && self.repair.has_handed_over()
+        !self.is_mute() && self.repair.has_handed_over()
     }
 
     pub(crate) fn repair_statistics(&self) -> RepairStatistics {
@@ -177,6 +187,8 @@ impl TargetHost {
             windows: u32::try_from(open.count()).unwrap_or(u32::MAX),
             at_disk: u32::try_from(self.machine.at_disk()).unwrap_or(u32::MAX),
             disk_busy: self.load.disk_busy + busy,
+            disk_rate: self.machine.measured().0,
+            link_rate: self.machine.measured().1,
             ..self.load
         }
     }
@@ -191,10 +203,6 @@ impl TargetHost {
             }
             _ => {}
         }
-    }
-
-    pub(crate) fn holds(&self, chunk: &ChunkId) -> bool {
-        self.machine.holds(chunk)
     }
 
     /// A message came.
@@ -223,6 +231,16 @@ impl TargetHost {
         self.carry_out(now, wishes, news);
     }
 
+    /// The chunk that is received next came over a link in `took`, from its first byte to its last.
+    pub(crate) fn came(&mut self, now: Time, size: Size, took: Span) {
+        self.machine.came(now, size, took);
+    }
+
+    /// What its machine heard and did, if it records.
+    pub(crate) fn take_tape(&mut self) -> Vec<TargetEntry> {
+        self.machine.take_tape()
+    }
+
     /// A chunk came that is not what it is said to be, or not all of it.
     pub(crate) fn damaged(
         &mut self,
@@ -239,6 +257,19 @@ impl TargetHost {
     /// A chunk has left.
     pub(crate) fn sent(&mut self, now: Time, request: RequestId) {
         self.machine.sent(now, request);
+    }
+
+    /// Sees whether its folder has disappeared.
+    pub(crate) fn look(
+        &mut self,
+        now: Time,
+        wishes: &mut Vec<TargetWish>,
+        news: &mut Vec<TargetNews>,
+    ) {
+        if !self.is_gone && self.disk.is_gone() {
+            self.machine.disk_gone(now, &mut self.effects);
+            self.carry_out(now, wishes, news);
+        }
     }
 
     /// The disk has done something.
@@ -272,7 +303,13 @@ impl TargetHost {
             }
         }
         self.account(now);
-        if !self.is_gone && self.machine.standing() == Standing::ReadOnly(DiskError::Gone) {
+        let (id, machine, repair) = (self.id, &self.machine, &self.repair);
+        let standing = machine.standing();
+        self.journal.standing(id, &self.path, standing, || machine.statistics());
+        self.journal.walk(now, id, repair.progress(now).is_some(), || {
+            (repair.statistics(), machine.statistics().chunks)
+        });
+        if !self.is_gone && standing == Standing::ReadOnly(DiskError::Gone) {
             self.is_gone = true;
             news.push(TargetNews::Gone);
         }
@@ -308,7 +345,10 @@ impl TargetHost {
                 RepairInput::Leaves(self.membership.leaves())
             }
             StoringEffect::NotOpened(error) => return news.push(TargetNews::NotOpened(error)),
-            StoringEffect::Lost(chunk) => RepairInput::Lost(chunk),
+            StoringEffect::Lost(chunk) => {
+                self.journal.lost(self.id, &self.path, &chunk);
+                RepairInput::Lost(chunk)
+            }
             StoringEffect::Fetched(chunk, result) => match (result, self.reading.remove(&chunk)) {
                 // An empty chunk is never sent: it has no replicas to make.
                 (Ok(content), Some(true)) if !content.bytes().is_empty() => {

@@ -2,7 +2,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it has a real disk")]
 
 use bytes::Bytes;
-use slotcast_node::{Node, NodeConfig};
+use slotcast_node::{Limits, Node, NodeConfig};
 use slotcast_protocol::{ChunkId, Failure};
 use slotcast_store::{Content, Standing};
 
@@ -12,6 +12,7 @@ fn config(base: &std::path::Path) -> NodeConfig {
         group_size: 9,
         replicas: 3,
         segment_size: 4 << 20,
+        limits: Limits::default(),
     }
 }
 

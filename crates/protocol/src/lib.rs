@@ -40,19 +40,23 @@
 extern crate alloc;
 
 mod calendar;
+mod finder;
 mod group;
 mod ids;
 mod initiator;
 mod message;
 mod proxy;
+mod rate;
 mod repair;
 pub mod selection;
+pub mod tape;
 mod target;
 mod timing;
 mod window;
 pub mod wire;
 
 pub use calendar::{Calendar, CalendarRules, NoReservation, OfferRule, Reservation, State};
+pub use finder::{Finder, FinderEffect, FinderInput};
 pub use group::{GroupMap, LayoutError, Member, Members, Membership};
 pub use ids::{ChunkId, GroupId, InitiatorId, RequestId, TargetId, Term};
 pub use initiator::{
@@ -60,11 +64,13 @@ pub use initiator::{
     PutRules,
 };
 pub use message::{
-    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Grant, Grants, LateReject, MAX_REPLICAS,
-    MAX_TAKEN, Message, Occasion, Offer, OfferAnswer, ProxyAnswer, ProxyNotice, ProxyQuery,
-    ProxyReply, ProxyReport, ProxyRequest, PutAccept, PutRequest, ReplicaAck, Taken, Undelivered,
+    AckOutcome, Bid, BidAnswer, FindAnswer, FindReply, FindRequest, GetAccept, GetRequest, Grant,
+    Grants, LateReject, MAX_REPLICAS, MAX_TAKEN, Message, Occasion, Offer, OfferAnswer,
+    ProxyAnswer, ProxyNotice, ProxyQuery, ProxyReply, ProxyReport, ProxyRequest, PutAccept,
+    PutRequest, ReplicaAck, Taken, Undelivered,
 };
 pub use proxy::{Proxy, ProxyChoice, ProxyConfig, ProxyEffect, ProxyInput};
+pub use rate::{DiskMeter, LinkMeter};
 pub use repair::{
     Inventory, Repair, RepairEffect, RepairInput, RepairOutcome, RepairProgress, RepairRules,
     RepairStatistics,

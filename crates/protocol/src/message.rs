@@ -3,6 +3,7 @@
 //! Times in messages are on the sender's clock; a host whose clocks differ translates them before
 //! the machine sees them.
 
+mod found;
 mod proxied;
 
 use core::ops::Deref;
@@ -15,6 +16,7 @@ use crate::timing::Delivery;
 use crate::window::Window;
 use slotcast_units::Time;
 
+pub use found::{FindAnswer, FindReply, FindRequest};
 pub use proxied::{
     MAX_TAKEN, Occasion, ProxyAnswer, ProxyNotice, ProxyQuery, ProxyReply, ProxyReport,
     ProxyRequest, Taken,
@@ -54,6 +56,10 @@ pub enum Message {
     ProxyQuery(ProxyQuery),
     /// Member to proxy: what it has promised, and when its disk is done.
     ProxyReport(ProxyReport),
+    /// Finder to group: who has this chunk? Nothing is reserved.
+    FindRequest(FindRequest),
+    /// Target to finder: the answer to a find request.
+    FindReply(FindReply),
 }
 
 /// Asks a negotiating group for windows.
@@ -312,6 +318,8 @@ impl Message {
             Message::ProxyNotice(m) => m.request,
             Message::ProxyQuery(m) => m.request,
             Message::ProxyReport(m) => m.request,
+            Message::FindRequest(m) => m.request,
+            Message::FindReply(m) => m.request,
         }
     }
 
@@ -332,6 +340,8 @@ impl Message {
             Message::ProxyNotice(_) => "proxy-notice",
             Message::ProxyQuery(_) => "proxy-query",
             Message::ProxyReport(_) => "proxy-report",
+            Message::FindRequest(_) => "find-request",
+            Message::FindReply(_) => "find-reply",
         }
     }
 }

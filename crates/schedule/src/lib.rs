@@ -10,6 +10,7 @@
 //!   [`Greedy`], [`GreedyRoundRobin`], [`BatchedRoundRobin`] (CRR-N, ORR, TRR).
 //! * By time: [`Fcfs`], [`EarliestDeadline`], [`DeadlineFirst`] around any other.
 //! * By class: [`Levels`], [`TimeSlices`], [`TokenBuckets`].
+//! * By bytes: [`TokenBucket`], for whoever is to be limited to a rate.
 //! * [`timeout`]: sliding time windows, MAX, LCF and AET, client timeouts, early replies.
 //!
 //! Pure as the protocol is: time is a parameter, equal inputs give equal outputs.
@@ -22,6 +23,7 @@
 extern crate alloc;
 
 mod batched;
+mod bucket;
 mod deadline;
 mod earliest;
 mod fcfs;
@@ -38,6 +40,7 @@ mod testing;
 pub mod timeout;
 
 pub use batched::{BatchedBy, BatchedRoundRobin, Handles};
+pub use bucket::TokenBucket;
 pub use deadline::{DeadlineFirst, Deadlines};
 pub use earliest::EarliestDeadline;
 pub use fcfs::Fcfs;

@@ -32,6 +32,7 @@ pub use mix::{Mix, MixError};
 pub use observation::{ClosedWindow, Course, Fate, Observation, Outcome, Piece, Way};
 pub use observe::{Observer, Place, TraceLine, Unobserved};
 pub use recorder::measured_until;
+pub use replicast::{Difference, MachineConfigs, Tapes};
 pub use report::{Completion, Counts, DiskWait, Operation, PortQueues, PortSample, RunReport};
 pub use scenario::{
     Backpressure, Cluster, Dctcp, Disk, Faults, Fidelity, Grant, IdleExtension, Load, Network,
@@ -72,4 +73,43 @@ pub fn run_observed(
             drive::drive(model, scenario, seed, observer)
         }
     })
+}
+
+/// What the machines of `scenario` are told: with it another host runs the same cluster.
+///
+/// # Errors
+/// If [`check`] finds that the scenario cannot be run, or it is not one of Replicast without proxies.
+pub fn machine_configs(scenario: &Scenario) -> Result<MachineConfigs, ScenarioError> {
+    let groups = hosted(scenario)?;
+    let faults = faults::Faults::new(scenario, &slotcast_engine::Streams::new(0));
+    Ok(replicast::machine_configs(scenario, groups, &faults))
+}
+
+/// Runs `scenario` with `seed` and keeps what its machines hear and do, from the start on.
+///
+/// # Errors
+/// As [`machine_configs`].
+pub fn record(scenario: &Scenario, seed: u64) -> Result<Tapes, ScenarioError> {
+    Ok(replicast::record(scenario, hosted(scenario)?, seed))
+}
+
+/// Plays to the machines of `scenario`, as this host makes them, what others heard who have started with
+/// empty disks; gives the first entry where one does something else.
+///
+/// # Errors
+/// As [`machine_configs`].
+pub fn replay(scenario: &Scenario, tapes: &Tapes) -> Result<Result<(), Difference>, ScenarioError> {
+    Ok(replicast::replay(scenario, hosted(scenario)?, tapes))
+}
+
+/// The groups of a scenario that other hosts can run.
+fn hosted(scenario: &Scenario) -> Result<slotcast_protocol::GroupMap, ScenarioError> {
+    check(scenario)?;
+    match scenario.protocol.kind {
+        ProtocolKind::ReplicastM | ProtocolKind::ReplicastH => check::groups(scenario),
+        _ => Err(ScenarioError {
+            key: "protocol.kind",
+            problem: "other hosts run replicast-m and replicast-h only".into(),
+        }),
+    }
 }

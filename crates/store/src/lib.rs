@@ -53,4 +53,4 @@ pub use record::Identity;
 pub use store::{
     Config, Effect, Input, ReadError, Standing, Statistics, Store, Ticket, WriteError,
 };
-pub use target::{StoringEffect, StoringTarget};
+pub use target::{QueueRule, StoringEffect, StoringTarget};

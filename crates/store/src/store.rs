@@ -66,6 +66,8 @@ pub enum Input {
     Remove(Ticket, ChunkId),
     /// A disk operation has ended.
     Disk(OpId, Result<Output, DiskError>),
+    /// The disk has disappeared: whatever is under way on it, nothing more is written.
+    Gone,
 }
 
 /// What is to be done, or was found.
@@ -324,6 +326,11 @@ impl Store {
             Input::Get(ticket, chunk) => self.get(ticket, chunk, effects),
             Input::Remove(ticket, chunk) => self.remove(ticket, chunk, effects),
             Input::Disk(op, result) => self.disk(op, result, effects),
+            Input::Gone => match self.standing() {
+                // Its next operation will fail, and tell.
+                Standing::Opening | Standing::Failed(_) => {}
+                _ => self.stop_writing(DiskError::Gone, effects),
+            },
         }
     }
 

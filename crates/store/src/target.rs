@@ -4,11 +4,12 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Bound;
 
+use slotcast_protocol::tape::TargetEntry;
 use slotcast_protocol::{
-    ChunkId, Holdings, InitiatorId, Inventory, Message, RequestId, Target, TargetConfig,
-    TargetEffect, TargetInput,
+    ChunkId, DiskMeter, Holdings, InitiatorId, Inventory, LinkMeter, Message, RequestId, Target,
+    TargetConfig, TargetEffect, TargetInput,
 };
-use slotcast_units::{Size, Time};
+use slotcast_units::{Rate, Size, Span, Time};
 
 use crate::content::Content;
 use crate::io::{DiskError, Op, OpId, Output};
@@ -65,6 +66,82 @@ pub struct StoringTarget {
     last_ticket: u64,
     store_effects: Vec<Effect>,
     target_effects: Vec<TargetEffect>,
+    /// None where the rates of its configuration stay.
+    meters: Option<Meters>,
+    /// What the machine heard and did, if somebody wants to know.
+    tape: Option<Vec<TargetEntry>>,
+}
+
+/// How long a disk may need for what waits for it before initiators are asked to wait, if they are to wait by
+/// what was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueRule {
+    /// In time, at the measured rate.
+    pub time: Span,
+    /// In bytes, however fast the disk is.
+    pub most: Size,
+}
+
+/// What a target measures.
+#[derive(Debug)]
+struct Meters {
+    disk: DiskMeter,
+    link: LinkMeter,
+    queue: QueueRule,
+    /// Writes and flushes under way.
+    under_way: BTreeMap<OpId, Work>,
+    /// Written and not flushed yet.
+    unflushed: Size,
+    /// What the machine was told last.
+    told_disk: Rate,
+    told_link: Rate,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Work {
+    Write(Size),
+    Flush,
+}
+
+impl Meters {
+    fn begun(&mut self, now: Time, id: OpId, op: &Op) {
+        let work = match op {
+            Op::Write { parts, .. } => {
+                let bytes = parts.iter().map(|part| part.len() as u64).sum();
+                Work::Write(Size::from_bytes(bytes))
+            }
+            Op::Flush { .. } => Work::Flush,
+            _ => return,
+        };
+        self.under_way.insert(id, work);
+        self.disk.begun(now);
+    }
+
+    /// True if there is a new estimate.
+    fn ended(&mut self, now: Time, id: OpId, went_well: bool) -> bool {
+        match self.under_way.remove(&id) {
+            None => false,
+            Some(Work::Write(size)) => {
+                if went_well {
+                    self.unflushed = self.unflushed + size;
+                }
+                self.disk.ended(now, Size::ZERO)
+            }
+            Some(Work::Flush) => {
+                let stable = core::mem::take(&mut self.unflushed);
+                self.disk.ended(now, if went_well { stable } else { Size::ZERO })
+            }
+        }
+    }
+
+    fn queue_limit(&self, rate: Rate) -> Size {
+        Size::from_bytes(rate.bits_in(self.queue.time) / 8).min(self.queue.most)
+    }
+}
+
+/// Rates that differ by less than a fiftieth are the same to a machine.
+fn differs(told: Rate, measured: Rate) -> bool {
+    told.as_bps().abs_diff(measured.as_bps()) > told.as_bps() / 50
 }
 
 /// The store, as the protocol sees it.
@@ -109,9 +186,59 @@ impl StoringTarget {
             last_ticket: 0,
             store_effects,
             target_effects: Vec::new(),
+            meters: None,
+            tape: None,
         };
         storing.carry_out(now, effects);
         storing
+    }
+
+    /// The same, bidding with rates that it measures while it runs; the configured ones are believed until
+    /// then. Windows are deferred as `queue` says.
+    #[must_use]
+    pub fn measuring(mut self, now: Time, queue: QueueRule) -> StoringTarget {
+        let (told_disk, told_link) = (self.machine.disk_rate(), self.machine.link_rate());
+        let meters = Meters {
+            disk: DiskMeter::new(told_disk),
+            link: LinkMeter::new(told_link),
+            queue,
+            under_way: BTreeMap::new(),
+            unflushed: Size::ZERO,
+            told_disk,
+            told_link,
+        };
+        let queue_limit = meters.queue_limit(told_disk);
+        self.meters = Some(meters);
+        self.tell(now, TargetInput::DiskRate { rate: told_disk, queue_limit });
+        self
+    }
+
+    /// The same, keeping what its machine hears and does until [`StoringTarget::take_tape`].
+    #[must_use]
+    pub fn recording(self) -> StoringTarget {
+        StoringTarget { tape: Some(Vec::new()), ..self }
+    }
+
+    /// What its machine heard and did since it was last asked; nothing unless it records.
+    pub fn take_tape(&mut self) -> Vec<TargetEntry> {
+        self.tape.as_mut().map(core::mem::take).unwrap_or_default()
+    }
+
+    /// The rates of its disk and of its link, where they have been measured.
+    pub fn measured(&self) -> (Option<Rate>, Option<Rate>) {
+        let meters = self.meters.as_ref();
+        (meters.and_then(|m| m.disk.measured()), meters.and_then(|m| m.link.measured()))
+    }
+
+    /// A chunk of `size` came over the link in `took`, from its first byte to its last.
+    pub fn came(&mut self, now: Time, size: Size, took: Span) {
+        let Some(meters) = &mut self.meters else { return };
+        meters.link.came(size, took);
+        let rate = meters.link.rate();
+        if differs(meters.told_link, rate) {
+            meters.told_link = rate;
+            self.tell(now, TargetInput::LinkRate(rate));
+        }
     }
 
     /// What its store can do.
@@ -205,7 +332,22 @@ impl StoringTarget {
         result: Result<Output, DiskError>,
         effects: &mut Vec<StoringEffect>,
     ) {
+        if let Some(meters) = &mut self.meters
+            && meters.ended(now, op, result.is_ok())
+            && differs(meters.told_disk, meters.disk.rate())
+        {
+            let rate = meters.disk.rate();
+            meters.told_disk = rate;
+            let queue_limit = meters.queue_limit(rate);
+            self.tell(now, TargetInput::DiskRate { rate, queue_limit });
+        }
         self.store.handle(Input::Disk(op, result), &mut self.store_effects);
+        self.carry_out(now, effects);
+    }
+
+    /// The disk has disappeared, as the host has seen without an operation that failed.
+    pub fn disk_gone(&mut self, now: Time, effects: &mut Vec<StoringEffect>) {
+        self.store.handle(Input::Gone, &mut self.store_effects);
         self.carry_out(now, effects);
     }
 
@@ -225,7 +367,12 @@ impl StoringTarget {
     }
 
     fn tell(&mut self, now: Time, input: TargetInput<'_>) {
+        let before = self.target_effects.len();
         self.machine.handle(now, input, &Shelf(&self.store), &mut self.target_effects);
+        if let Some(tape) = &mut self.tape {
+            let did = self.target_effects[before..].to_vec();
+            tape.push(TargetEntry { now, heard: input.into(), did });
+        }
     }
 
     fn ticket(&mut self, asker: Asker) -> Ticket {
@@ -257,7 +404,12 @@ impl StoringTarget {
 
     fn store_effect(&mut self, now: Time, effect: Effect, wanted: &mut Vec<StoringEffect>) {
         match effect {
-            Effect::Disk(id, op) => wanted.push(StoringEffect::Disk(id, op)),
+            Effect::Disk(id, op) => {
+                if let Some(meters) = &mut self.meters {
+                    meters.begun(now, id, &op);
+                }
+                wanted.push(StoringEffect::Disk(id, op));
+            }
             Effect::Opened => wanted.push(StoringEffect::Opened),
             Effect::NotOpened(error) => wanted.push(StoringEffect::NotOpened(error)),
             Effect::Lost(chunk) => wanted.push(StoringEffect::Lost(chunk)),

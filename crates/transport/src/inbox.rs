@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use slotcast_protocol::{ChunkId, GroupId, Members, RequestId};
-use slotcast_units::Time;
+use slotcast_units::{Span, Time};
 
 use crate::datagram::{Data, Report};
 use crate::pieces::Pieces;
@@ -45,6 +45,8 @@ pub struct Arrived {
     pub members: Members,
     /// The name that it is said to have.
     pub name: ChunkId,
+    /// From its first piece to its last, whichever these were.
+    pub took: Span,
     /// Its bytes; none if it was given up with some missing.
     pub bytes: Option<Vec<u8>>,
 }
@@ -58,6 +60,7 @@ type Transfer = (u32, u32);
 struct Coming {
     arrived: Arrived,
     receiving: Receiving,
+    begun: Time,
 }
 
 /// Chunks that are not whole yet, of any number of senders.
@@ -111,7 +114,7 @@ impl Inbox {
                 return Ok(None);
             }
             self.has_room(sender, data.length)?;
-            self.coming.insert(transfer, Coming::new(sender, data));
+            self.coming.insert(transfer, Coming::new(now, sender, data));
         }
         let Some(coming) = self.coming.get_mut(&transfer) else { return Ok(None) };
         if !coming.is_of(data) {
@@ -123,6 +126,7 @@ impl Inbox {
         if !coming.receiving.is_whole() {
             return Ok(None);
         }
+        coming.arrived.took = now.saturating_since(coming.begun);
         Ok(self.end(transfer))
     }
 
@@ -137,7 +141,7 @@ impl Inbox {
     }
 
     fn end(&mut self, transfer: Transfer) -> Option<Arrived> {
-        let Coming { mut arrived, receiving } = self.coming.remove(&transfer)?;
+        let Coming { mut arrived, receiving, .. } = self.coming.remove(&transfer)?;
         if self.ended.len() == REMEMBERED {
             self.ended.pop_front();
         }
@@ -191,10 +195,11 @@ impl Inbox {
 }
 
 impl Coming {
-    fn new(sender: u32, data: &Data<'_>) -> Coming {
+    fn new(now: Time, sender: u32, data: &Data<'_>) -> Coming {
         let Data { is_get, request, group, members, name, .. } = *data;
-        let arrived = Arrived { sender, is_get, request, group, members, name, bytes: None };
-        Coming { arrived, receiving: Receiving::new(data) }
+        let (took, bytes) = (Span::ZERO, None);
+        let arrived = Arrived { sender, is_get, request, group, members, name, took, bytes };
+        Coming { arrived, receiving: Receiving::new(data), begun: now }
     }
 
     /// Whether `data` speaks of the same chunk for the same purpose.

@@ -54,29 +54,29 @@ enum Operation {
 }
 
 #[derive(Debug, Args)]
-struct Load {
+pub(crate) struct Load {
     /// Size of a chunk, from 4KiB to 8MiB
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
-    size: Size,
+    pub(crate) size: Size,
 
     /// Requests under way at a time, each on a connection of its own
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=4096))]
-    concurrency: u16,
+    pub(crate) concurrency: u16,
 
     /// Time to measure, after the warm-up
     #[arg(long, value_name = "TIME", default_value = "10s")]
-    duration: Span,
+    pub(crate) duration: Span,
 
     /// Time to load the node before that
     #[arg(long, value_name = "TIME", default_value = "1s")]
-    warmup: Span,
+    pub(crate) warmup: Span,
 
     /// Write the result as JSON, to stdout for `-` (docs/json.md)
     #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    pub(crate) json: Option<PathBuf>,
 
     #[command(flatten)]
-    node: NodeOption,
+    pub(crate) node: NodeOption,
 }
 
 /// Random bytes, of which every chunk is a copy with a stamp of its own.
@@ -130,10 +130,29 @@ fn get(
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let (operation, load, chunks) = match &arguments.operation {
-        Operation::Put(load) => ("put", load, None),
-        Operation::Get { load, chunks } => ("get", load, Some(*chunks)),
+    let (load, chunks) = match &arguments.operation {
+        Operation::Put(load) => (load, None),
+        Operation::Get { load, chunks } => (load, Some(*chunks)),
     };
+    let mut json = Destination::open_if_given(load.json.as_deref())?;
+    let stop = stop_at_ctrl_c()?;
+    let report = run_load(load, chunks, &stop)?;
+    if !json.as_ref().is_some_and(Destination::is_stdout) {
+        print(&text(&report, load.size))?;
+    }
+    if let Some(json) = &mut json {
+        json.write_json(&report)?;
+    }
+    let is_stopped = stop.load(Ordering::Relaxed);
+    Ok(if is_stopped { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+}
+
+/// Loads a node as `load` says: with puts, or with gets of `chunks` that are put first.
+pub(crate) fn run_load(
+    load: &Load,
+    chunks: Option<u32>,
+    stop: &AtomicBool,
+) -> Result<LoadReport, Failure> {
     let size = load.size.as_bytes();
     let (least, most) = CHUNK_SIZES.into_inner();
     if !(least as u64..=most as u64).contains(&size) {
@@ -145,8 +164,6 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             format!("--duration: {} is too short to measure; at least 10ms", load.duration);
         return Err(InputError::plain(message).into());
     }
-    let mut json = Destination::open_if_given(load.json.as_deref())?;
-    let stop = stop_at_ctrl_c()?;
     let size = usize::try_from(size).unwrap_or(most);
     let contents = Contents::new(size)?;
     let client = Client::new(&load.node);
@@ -168,7 +185,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             get(client, &urls[(n.wrapping_mul(0x9e37_79b9) % count as u64) as usize], size, buffer)
         }
     };
-    let Found { served, failures, first_failure, measured } = measure(load, &stop, &work);
+    let Found { served, failures, first_failure, measured } = measure(load, stop, &work);
     if let (true, Some(error)) = (served.is_empty(), first_failure) {
         return Err(error.into());
     }
@@ -183,15 +200,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let Some(chunks) = chunks {
         configuration.insert("chunks", chunks.to_string());
     }
-    let report = LoadReport::new(VERSION, operation, configuration, &served, failures, measured);
-    if !json.as_ref().is_some_and(Destination::is_stdout) {
-        print(&text(&report, size))?;
-    }
-    if let Some(json) = &mut json {
-        json.write_json(&report)?;
-    }
-    let is_stopped = stop.load(Ordering::Relaxed);
-    Ok(if is_stopped { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+    let operation = if chunks.is_some() { "get" } else { "put" };
+    Ok(LoadReport::new(VERSION, operation, configuration, &served, failures, measured))
 }
 
 /// Does one request with a client and a number of its own; the buffer is for what is read.
@@ -262,14 +272,14 @@ fn time(span: Span) -> Duration {
     Duration::from_nanos(span.as_ns())
 }
 
-fn text(report: &LoadReport, size: usize) -> String {
+fn text(report: &LoadReport, size: Size) -> String {
     let mut table = table(&["metric", "value ± 95 % interval", "unit"]);
     let mut row = |name: &str, value: Estimate, unit: &str| {
         table.add_row([name, &estimate(value), unit]);
     };
     let rate = report.metrics.chunks_per_s;
     row("chunks_per_s", rate, "1/s");
-    let bytes = |chunks: f64| chunks * size as f64 / 1e6;
+    let bytes = |chunks: f64| chunks * size.as_bytes() as f64 / 1e6;
     let throughput = Estimate { value: bytes(rate.value), ci95: rate.ci95.map(bytes) };
     row("throughput", throughput, "MB/s");
     for (part, value) in report.metrics.latency_us.parts() {

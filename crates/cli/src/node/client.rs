@@ -1,5 +1,6 @@
 //! Speaks with a node.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::Args;
@@ -16,6 +17,12 @@ pub(crate) struct NodeOption {
     /// The node to speak with
     #[arg(long, value_name = "ADDRESS:PORT", env = "SLOTCAST_NODE", default_value = DEFAULT_NODE)]
     node: String,
+}
+
+impl NodeOption {
+    pub(crate) fn at(address: SocketAddr) -> NodeOption {
+        NodeOption { node: address.to_string() }
+    }
 }
 
 /// A connection to a node.

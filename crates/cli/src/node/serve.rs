@@ -8,8 +8,11 @@ use std::process::ExitCode;
 use clap::Args;
 use slotcast_lab::InputError;
 use slotcast_node::cluster::NodeFile;
-use slotcast_node::{Node, NodeConfig, StartError, http};
+use slotcast_node::{LEAST_RATE, Limits, Node, NodeConfig, StartError, http};
+use slotcast_units::Rate;
 
+use super::log::LogOptions;
+use crate::VERSION;
 use crate::failure::{Failure, Outcome};
 
 /// Start a store: a whole cluster in this process, on folders of this machine
@@ -28,7 +31,7 @@ Then, from another terminal:
 Ctrl-C stops it; everything that was acknowledged is on stable storage.")]
 pub(crate) struct Arguments {
     /// Be one node of a cluster, as this file says; see docs/cluster.md
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "targets", "replicas", "listen"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "targets", "replicas", "listen", "disk_rate", "link_rate"])]
     config: Option<PathBuf>,
 
     /// Where the targets keep their chunks: one folder each is made in it
@@ -46,12 +49,33 @@ pub(crate) struct Arguments {
     /// Where to listen
     #[arg(long, value_name = "ADDRESS:PORT", default_value = super::client::DEFAULT_NODE)]
     listen: SocketAddr,
+
+    /// Let the disk of each target be no faster than this, as in 400MB/s
+    #[arg(long, value_name = "RATE", value_parser = limit)]
+    disk_rate: Option<Rate>,
+
+    /// Let the link of each target and of the initiator be no faster than this, as in 10Gbps
+    #[arg(long, value_name = "RATE", value_parser = limit)]
+    link_rate: Option<Rate>,
+
+    #[command(flatten)]
+    log: LogOptions,
+}
+
+fn limit(text: &str) -> Result<Rate, String> {
+    let rate: Rate = text.parse().map_err(|error| format!("{error}"))?;
+    match rate >= LEAST_RATE {
+        true => Ok(rate),
+        false => Err(format!("at least {LEAST_RATE}")),
+    }
 }
 
 /// Segments of the folders: small enough for a laptop, where every target reserves two.
 const SEGMENT_SIZE: u64 = 64 << 20;
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let log = arguments.log.start();
+    let _log = log.map_err(|error| Failure::Output("the log".into(), error))?;
     match &arguments.config {
         Some(path) => join(path),
         None => alone(arguments),
@@ -77,6 +101,19 @@ fn join(path: &Path) -> Outcome {
         eprintln!("Warning: {warning}");
     }
     let listener = listen_at(file.http, "http")?;
+    tracing::info!(
+        version = VERSION,
+        config = %path.display(),
+        name = file.name,
+        node = file.node,
+        nodes = file.map.nodes.len(),
+        epoch = file.map.epoch,
+        targets = file.targets.len(),
+        replicas = file.map.replicas,
+        datagrams = %file.listen,
+        http = %file.http,
+        "starting"
+    );
     let node = Node::join(&file, SEGMENT_SIZE).map_err(|error| {
         let help = match &error {
             StartError::Network(_, error) => match error.kind() {
@@ -114,18 +151,27 @@ fn join(path: &Path) -> Outcome {
 
 /// A whole cluster in this process.
 fn alone(arguments: &Arguments) -> Outcome {
-    let Arguments { data, targets, replicas, listen, .. } = arguments;
+    let Arguments { data, targets, replicas, listen, disk_rate, link_rate, .. } = arguments;
     if u32::from(*replicas) > *targets {
         let message = format!("{replicas} replicas need as many targets, and there are {targets}");
         let help = Some("give --targets or --replicas another number".into());
         return Err(InputError::plain(message).with_help(help).into());
     }
     let listener = listen_at(*listen, "--listen")?;
+    tracing::info!(
+        version = VERSION,
+        data = %data.display(),
+        targets,
+        replicas,
+        http = %listen,
+        "starting"
+    );
     let config = NodeConfig {
         folders: (0..*targets).map(|n| data.join(format!("target-{n:03}"))).collect(),
         group_size: (*targets).min(9),
         replicas: *replicas,
         segment_size: SEGMENT_SIZE,
+        limits: Limits { disk_rate: *disk_rate, link_rate: *link_rate },
     };
     let node = Node::start(&config).map_err(|error| InputError::plain(error.to_string()))?;
     let address = listener.local_addr().unwrap_or(*listen);

@@ -1,5 +1,6 @@
 //! `slotcast stat`.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -12,7 +13,7 @@ use crate::failure::Outcome;
 use crate::format::table;
 use crate::output::print;
 
-/// Show the chunks of what is stored under an address, and which targets hold each
+/// Show the chunks of what is stored under an address, and which targets of the cluster hold each
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// What `slotcast put` printed
@@ -45,5 +46,26 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         table.add_row([chunk.address.clone(), size, holders.join(", ")]);
     }
     print(&format!("{table}\n"))?;
+    if let Some(silent) = silent(&chunks) {
+        print(&format!("{silent}\n"))?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Who did not answer for some of the chunks, and so may hold them or not.
+fn silent(chunks: &[ChunkAnswer]) -> Option<String> {
+    let all = |of: fn(&ChunkAnswer) -> &[u32]| -> Vec<String> {
+        let numbers: BTreeSet<u32> = chunks.iter().flat_map(of).copied().collect();
+        numbers.iter().map(u32::to_string).collect()
+    };
+    let (targets, nodes) = (all(|chunk| &chunk.silent_targets), all(|chunk| &chunk.silent_nodes));
+    if targets.is_empty() {
+        return None;
+    }
+    let of = match nodes.is_empty() {
+        true => String::new(),
+        false => format!(" of node {}", nodes.join(", ")),
+    };
+    let targets = targets.join(", ");
+    Some(format!("no answer from target {targets}{of}: what they hold is not known"))
 }

@@ -7,6 +7,7 @@ use slotcast_node::status::{NetworkStatus, NodeStatus};
 use slotcast_units::{Size, Span};
 
 use super::client::{Client, NodeOption};
+use super::top::measured;
 use crate::failure::Outcome;
 use crate::format::{align_right, table};
 use crate::output::print;
@@ -29,8 +30,17 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         print(&format!("{text}\n"))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut table =
-        table(&["target", "state", "chunks", "content", "to compact", "lost", "folder"]);
+    let mut table = table(&[
+        "target",
+        "state",
+        "chunks",
+        "content",
+        "to compact",
+        "lost",
+        "disk MB/s",
+        "link MB/s",
+        "folder",
+    ]);
     for target in &status.targets {
         let state = match &target.reason {
             Some(reason) => format!("{}: {reason}", target.state),
@@ -43,6 +53,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             Size::from_bytes(target.content_bytes).to_string(),
             Size::from_bytes(target.void_bytes).to_string(),
             target.lost_chunks.to_string(),
+            measured(target.disk_rate_bytes_per_s),
+            measured(target.link_rate_bytes_per_s),
             target.folder.clone(),
         ]);
     }

@@ -24,7 +24,8 @@ Columns:
   windows   promised or bid, in and out, at the moment
   at disk   chunks that wait for the disk or are there, at the moment
   in, out   content per second over the interval
-  disk      part of the interval in which the disk had something to do
+  disk %    part of the interval in which the disk had something to do
+  disk, link MB/s  what the target has measured and bids with; - before that
   free      on the file system of the target's folder
 
 With a pipe in place of a terminal one table follows the other.")]
@@ -77,8 +78,18 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
 fn text(before: &NodeStatus, now: &NodeStatus, passed: Duration) -> String {
     let mut table = table(&[
-        "target", "state", "windows", "at disk", "in MB/s", "out MB/s", "disk %", "chunks",
-        "content", "free",
+        "target",
+        "state",
+        "windows",
+        "at disk",
+        "in MB/s",
+        "out MB/s",
+        "disk %",
+        "disk MB/s",
+        "link MB/s",
+        "chunks",
+        "content",
+        "free",
     ]);
     let mut total = [0.0; 2];
     for target in &now.targets {
@@ -98,6 +109,8 @@ fn text(before: &NodeStatus, now: &NodeStatus, passed: Duration) -> String {
             format!("{:.1}", rates[0]),
             format!("{:.1}", rates[1]),
             format!("{:.0}", (rate(|t| t.disk_busy_ns) / 1e7).min(100.0)),
+            measured(target.disk_rate_bytes_per_s),
+            measured(target.link_rate_bytes_per_s),
             target.chunks.to_string(),
             Size::from_bytes(target.content_bytes).to_string(),
             target
@@ -108,6 +121,11 @@ fn text(before: &NodeStatus, now: &NodeStatus, passed: Duration) -> String {
     align_right(&mut table, 2);
     let [received, sent] = total;
     format!("{table}\nall targets: in {received:.1} MB/s, out {sent:.1} MB/s\n")
+}
+
+/// A measured rate in MB/s.
+pub(super) fn measured(bytes_per_s: Option<u64>) -> String {
+    bytes_per_s.map_or("-".into(), |rate| format!("{:.0}", rate as f64 / 1e6))
 }
 
 #[cfg(test)]

@@ -105,11 +105,15 @@ impl Cluster {
     }
 
     pub(crate) fn start(&mut self, node: usize) {
+        let path = self.log_of(node);
+        let log = fs::File::options().create(true).append(true).open(path).expect("room");
         let mut process = self
             .command(node)
             .args(["serve", "--config"])
             .arg(self.folder.join(format!("node-{node}.toml")))
+            .args(["--log-format", "json"])
             .stdout(Stdio::piped())
+            .stderr(log)
             .spawn()
             .expect("it starts");
         let mut line = String::new();
@@ -136,6 +140,22 @@ impl Cluster {
     /// Where `node` serves HTTP.
     pub(crate) fn http(&self, node: usize) -> String {
         self.running(node).http.clone()
+    }
+
+    fn log_of(&self, node: usize) -> PathBuf {
+        self.folder.join(format!("node-{node}.log"))
+    }
+
+    /// The fields of what `node` has logged with this message, and its level.
+    pub(crate) fn logged(&self, node: usize, message: &str) -> Vec<serde_json::Value> {
+        let log = fs::read_to_string(self.log_of(node)).expect("it is there");
+        let lines = log.lines().map(|line| serde_json::from_str(line).expect("a line of JSON"));
+        let fields = |mut line: serde_json::Value| {
+            let mut fields = line["fields"].take();
+            fields["level"] = line["level"].take();
+            fields
+        };
+        lines.map(fields).filter(|fields| fields["message"] == message).collect()
     }
 
     fn running(&self, node: usize) -> &Node {

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use slotcast_protocol::TargetId;
-use slotcast_units::Span;
+use slotcast_units::{Rate, Span};
 use toml::Spanned;
 
 use super::error::{Result, Source};
 use super::map::ClusterMap;
 use super::map_source::{MapSource, write_whole};
+use crate::limits::{LEAST_RATE, Limits};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,6 +24,8 @@ struct File {
     cluster: Spanned<String>,
     key: Spanned<PathBuf>,
     gone_after: Option<Spanned<String>>,
+    disk_rate: Option<Spanned<String>>,
+    link_rate: Option<Spanned<String>>,
     target: Spanned<Vec<TargetEntry>>,
 }
 
@@ -63,6 +66,8 @@ pub struct NodeFile {
     pub secret: [u8; 32],
     /// How long another node may be silent before what it holds is replaced.
     pub gone_after: Span,
+    /// How fast its disks may be, and how fast it may send.
+    pub limits: Limits,
     /// Its targets.
     pub targets: Vec<TargetFolder>,
 }
@@ -119,6 +124,25 @@ impl NodeFile {
                 source.error(Some(value.span()), message, Some("write it as \"10min\" or \"30s\""))
             })?,
         };
+        let rate = |key: &str, value: &Option<Spanned<String>>| match value {
+            None => Ok(None),
+            Some(value) => match value.get_ref().parse::<Rate>() {
+                Ok(rate) if rate >= LEAST_RATE => Ok(Some(rate)),
+                Ok(_) => {
+                    let message = format!("{key} = \"{}\" is too slow", value.get_ref());
+                    Err(source.error(Some(value.span()), message, Some("at least 1Mbps")))
+                }
+                Err(error) => {
+                    let message = format!("{key} = \"{}\": {error}", value.get_ref());
+                    let help = "write it as \"400MB/s\" or \"10Gbps\"";
+                    Err(source.error(Some(value.span()), message, Some(help)))
+                }
+            },
+        };
+        let limits = Limits {
+            disk_rate: rate("disk_rate", &file.disk_rate)?,
+            link_rate: rate("link_rate", &file.link_rate)?,
+        };
         let mut left: BTreeSet<TargetId> = entry.targets.iter().copied().collect();
         let mut targets = Vec::new();
         for TargetEntry { number: target, folder } in file.target.get_ref() {
@@ -154,6 +178,7 @@ impl NodeFile {
             warning,
             secret,
             gone_after,
+            limits,
             targets,
         })
     }

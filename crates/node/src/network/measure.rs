@@ -69,8 +69,15 @@ pub fn loopback(
         let listen = map.nodes[number as usize].address;
         let clock = Clock::start_at_date();
         let secret = &[7; 32];
-        let config =
-            NetworkConfig { map: &map, groups: &groups, node: number, listen, secret, clock };
+        let config = NetworkConfig {
+            map: &map,
+            groups: &groups,
+            node: number,
+            listen,
+            secret,
+            clock,
+            link_rate: None,
+        };
         Network::start(&config, &events).map(|network| (network, inbox))
     };
     let (sender, sender_events) = start(0)?;

@@ -10,6 +10,7 @@
 //! Control messages leave from the reactor's own thread: a change of threads costs more than the system call.
 //! What to believe, repeat and translate is decided in `slotcast-transport`.
 
+mod bursts;
 mod counters;
 mod hasher;
 pub mod measure;
@@ -29,7 +30,7 @@ use crossbeam_channel::{Sender, unbounded};
 use slotcast_protocol::{GroupId, GroupMap, Members, Message, RequestId, TargetId};
 use slotcast_store::Content;
 use slotcast_transport::{Address, Body, Key};
-use slotcast_units::{Span, Time};
+use slotcast_units::{Rate, Span, Time};
 
 pub(crate) use peer::PeerStatus;
 use sender::{Outgoing, ToSender};
@@ -37,6 +38,7 @@ pub(crate) use shared::{Shared, timing};
 
 use crate::clock::Clock;
 use crate::cluster::ClusterMap;
+use crate::limits::link_bucket;
 use crate::reactor::Event;
 
 /// What a node needs for its network.
@@ -47,6 +49,8 @@ pub(crate) struct NetworkConfig<'a> {
     pub(crate) listen: SocketAddr,
     pub(crate) secret: &'a [u8; 32],
     pub(crate) clock: Clock,
+    /// The most that chunks may take of what the node sends.
+    pub(crate) link_rate: Option<Rate>,
 }
 
 /// Something that the network tells the reactor.
@@ -88,6 +92,8 @@ pub(crate) struct Received {
     /// The chunk, if all of it came and its hash is its name.
     pub(crate) content: Option<Content>,
     pub(crate) name: slotcast_protocol::ChunkId,
+    /// From its first piece to its last.
+    pub(crate) took: Span,
 }
 
 /// A chunk to be sent.
@@ -120,7 +126,12 @@ impl Network {
         };
         let reactor = events.clone();
         threads.push(spawn("udp-hash", Box::new(move || hasher::run(&for_hasher, &reactor)))?);
-        let sender = sender::Chunks::new(shared.clone(), for_sender, events.clone());
+        let sender = sender::Chunks::new(
+            shared.clone(),
+            for_sender,
+            events.clone(),
+            config.link_rate.map(link_bucket),
+        );
         threads.push(spawn("udp-send", Box::new(move || sender.run()))?);
         let receiver = receiver::Receiver::new(
             shared.clone(),

@@ -11,6 +11,7 @@ use slotcast_transport::{
 };
 use slotcast_units::{Span, Time};
 
+use super::bursts::Bursts;
 use super::counters::count;
 use super::peer::{Peer, Verdict};
 use super::sender::ToSender;
@@ -68,12 +69,14 @@ impl Receiver {
 
     pub(super) fn run(mut self) {
         let mut buffers = Buffers::new();
+        let mut bursts = Bursts::default();
         while !self.shared.stops.load(Ordering::Relaxed) {
             let mut heard = self.take(&mut buffers, None);
             for i in 0..self.multicast.len() {
                 heard |= self.take(&mut buffers, Some(i));
             }
             let now = self.shared.clock.now();
+            bursts.look(now, &self.shared.counters.refused);
             if self.inbox.due() <= now {
                 let mut given_up = Vec::new();
                 self.inbox.wake(now, &mut self.reports, &mut given_up);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use slotcast_protocol::{GroupId, Members, RequestId, TargetId, WindowRule};
+use slotcast_schedule::TokenBucket;
 use slotcast_store::Content;
 use slotcast_transport::{Body, Data, Datagram, HEADER_LEN, Next, Pace, Report, Sending};
 use slotcast_units::{Size, Span, Time};
@@ -103,6 +104,8 @@ pub(super) struct Chunks {
     buffer: Vec<u8>,
     next_beat: Time,
     next_probe: Time,
+    /// What chunks may take of the link, if that is limited.
+    limit: Option<TokenBucket>,
 }
 
 /// The longest that one call of the system can send.
@@ -113,6 +116,7 @@ impl Chunks {
         shared: Arc<Shared>,
         inbox: Receiver<ToSender>,
         events: Sender<Event>,
+        limit: Option<TokenBucket>,
     ) -> Chunks {
         Chunks {
             shared,
@@ -123,6 +127,7 @@ impl Chunks {
             buffer: Vec::with_capacity(BATCH),
             next_beat: Time::ZERO,
             next_probe: Time::ZERO,
+            limit,
         }
     }
 
@@ -156,6 +161,11 @@ impl Chunks {
         let mut i = 0;
         while i < self.outgoing.len() {
             let now = self.shared.clock.now();
+            let may_send = self.limit.map_or(now, |limit| limit.paid_at(now));
+            if may_send > now {
+                // Whoever is next takes its turn then: the others come after it.
+                return wake.min(may_send);
+            }
             match self.outgoing[i].sending.next(now, most, &mut self.pieces) {
                 Next::Send { pass, ends_pass } => {
                     self.send_pieces(now, i, pass, ends_pass);
@@ -229,6 +239,9 @@ impl Chunks {
         }
         let datagrams = self.pieces.len() as u64;
         shared.send_bytes(outgoing.address, &self.buffer, segment, datagrams);
+        if let Some(limit) = &mut self.limit {
+            limit.take(now, Size::from_bytes(self.buffer.len() as u64));
+        }
         if pass > 0 {
             count(&shared.counters.repeated_pieces, datagrams);
         }

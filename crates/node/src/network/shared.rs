@@ -155,7 +155,7 @@ impl Shared {
         self.map.multicast.is_some() && self.reach().reaches(now, node, group)
     }
 
-    pub(super) fn address_of(&self, node: u32) -> Option<SocketAddr> {
+    pub(crate) fn address_of(&self, node: u32) -> Option<SocketAddr> {
         self.view().peers.get(&node).map(|peer| peer.address)
     }
 

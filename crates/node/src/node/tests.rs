@@ -46,6 +46,7 @@ fn files(base: &Path) -> Vec<NodeFile> {
         warning: None,
         secret: [9; 32],
         gone_after: Span::from_secs(600),
+        limits: Limits::default(),
         targets: vec![TargetFolder {
             target: node.targets[0],
             folder: base.join(node.number.to_string()),

@@ -1,8 +1,10 @@
 //! What other nodes tell this one.
 
-use slotcast_units::Time;
+use slotcast_units::{Size, Time};
+use tracing::{info, warn};
 
 use super::{Due, Reactor};
+use crate::journal::milliseconds;
 use crate::network::NetworkEvent;
 
 impl Reactor {
@@ -16,9 +18,14 @@ impl Reactor {
             NetworkEvent::Peer(node, is_up) => {
                 let gone_after = remote.gone_after;
                 remote.peer(now, node, is_up);
-                match is_up {
-                    true => self.node_changed(now, node),
-                    false => self.at(now + gone_after, Due::NodeGone(node)),
+                let address = remote.shared().address_of(node).map(tracing::field::display);
+                if is_up {
+                    info!(node, address, "peer up");
+                    self.node_changed(now, node);
+                } else {
+                    let gone_after_ms = milliseconds(gone_after);
+                    warn!(node, address, gone_after_ms, "peer down");
+                    self.at(now + gone_after, Due::NodeGone(node));
                 }
             }
             NetworkEvent::NotReached(request, members) => {
@@ -39,6 +46,8 @@ impl Reactor {
                     let (request, name) = (received.request, received.name);
                     match received.content.clone() {
                         Some(content) => {
+                            let size = Size::from_bytes(content.bytes().len() as u64);
+                            host.came(now, size, received.took);
                             host.received(now, request, content, &mut self.wishes, &mut self.news);
                         }
                         None => host.damaged(now, request, name, &mut self.wishes, &mut self.news),

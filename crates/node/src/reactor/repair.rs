@@ -32,8 +32,7 @@ impl Reactor {
     }
 
     pub(super) fn recover(&mut self, now: Time, target: TargetId, chunk: ChunkId) {
-        let effects = &mut self.initiator_effects;
-        let request = self.initiator.get(now, chunk, &self.groups, effects);
+        let request = self.start_get(now, chunk);
         self.running.insert(request, Running::Recover { target, chunk, content: None });
     }
 

@@ -148,6 +148,11 @@ impl Calendar {
         Calendar { rules, timing, slots: Vec::new(), seconds: Vec::new(), double_bookings: 0 }
     }
 
+    /// From now on windows leave this idle time between them, beyond one trip.
+    pub(crate) fn set_gap(&mut self, gap: Span) {
+        self.rules.gap = gap;
+    }
+
     /// All reservations in order of time, cancelled ones among them, second bookings not.
     pub fn reservations(&self) -> &[Reservation] {
         &self.slots

@@ -190,6 +190,18 @@ impl DiskForecast {
         self.disks().fold(Time::NEVER, |done, disk| done.min(disk.last_done))
     }
 
+    /// The disks turned out to be of `rate`, and from `limit` on windows are deferred: what they have been
+    /// given will take in proportion longer, or shorter.
+    pub(crate) fn follow(&mut self, now: Time, rate: Rate, limit: Size) {
+        let (old, new) = (u128::from(self.rate.as_bps()), u128::from(rate.as_bps().max(1)));
+        (self.rate, self.limit) = (Rate::from_bps(rate.as_bps().max(1)), limit);
+        for disk in core::iter::once(&mut self.first).chain(&mut self.rest) {
+            let left = u128::from(disk.backlog(now).as_ns()) * old / new;
+            disk.last_done =
+                now.saturating_add(Span::from_ns(u64::try_from(left).unwrap_or(u64::MAX)));
+        }
+    }
+
     /// Takes somebody else's word for how fast they are, and when they can take the next chunk.
     pub(crate) fn correct(&mut self, rate: Rate, done: Time) {
         self.rate = rate;
@@ -301,6 +313,19 @@ mod tests {
         assert_eq!(disk.delay(Time::ZERO, CHUNK, TRANSFER, Size::ZERO), SERVICE * 2 - TRANSFER);
         disk.submit(Time::ZERO, CHUNK, 0);
         assert_eq!(disk.delay(Time::ZERO, CHUNK, TRANSFER, Size::ZERO), SERVICE * 3);
+    }
+
+    #[test]
+    fn a_disk_that_turns_out_slower_defers_windows_for_longer() {
+        let mut disk = forecast(Backpressure::KeepRoom);
+        for _ in 0..3 {
+            disk.submit(Time::ZERO, CHUNK, 0);
+        }
+        assert_eq!(disk.delay(Time::ZERO, CHUNK, TRANSFER, Size::ZERO), SERVICE * 2);
+        disk.follow(Time::ZERO, Rate::from_bytes_per_s(40 << 20), Size::from_kib(256));
+        assert_eq!(disk.delay(Time::ZERO, CHUNK, TRANSFER, Size::ZERO), SERVICE * 20);
+        disk.follow(Time::ZERO, Rate::from_bytes_per_s(400 << 20), Size::from_kib(384));
+        assert_eq!(disk.delay(Time::ZERO, CHUNK, TRANSFER, Size::ZERO), SERVICE);
     }
 
     #[test]

@@ -8,15 +8,16 @@ mod tests;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-use slotcast_units::{Size, Span, Time};
+use slotcast_units::{Rate, Size, Span, Time};
 
 pub use disk::{Backpressure, DiskForecast};
 
 use crate::calendar::{Ask, Calendar, CalendarRules, NoReservation, OfferRule};
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId, Term};
 use crate::message::{
-    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, LateReject, Message, Occasion, Offer,
-    OfferAnswer, PutAccept, PutRequest, ReplicaAck, Undelivered,
+    AckOutcome, Bid, BidAnswer, FindAnswer, FindReply, FindRequest, GetAccept, GetRequest,
+    LateReject, Message, Occasion, Offer, OfferAnswer, PutAccept, PutRequest, ReplicaAck,
+    Undelivered,
 };
 use crate::timing::{Delivery, IdleExtension, Timing, WindowRule};
 use crate::window::Window;
@@ -86,6 +87,15 @@ pub enum TargetInput<'a> {
         /// For which request.
         request: RequestId,
     },
+    /// The disks were measured: from now on bids count on this.
+    DiskRate {
+        /// How fast each of them is.
+        rate: Rate,
+        /// Backlog from which initiators are asked to wait.
+        queue_limit: Size,
+    },
+    /// The link was measured: from now on windows leave room for what comes slower than agreed.
+    LinkRate(Rate),
 }
 
 /// What the target wants of its host.
@@ -182,6 +192,8 @@ pub struct Target {
     sends_late_reads: bool,
     takes_puts: bool,
     late_rejects: u64,
+    /// What chunks come in at, if that is less than agreed.
+    slow_link: Option<Rate>,
 }
 
 /// Most gets that a target holds offers or deliveries for; further ones are asked to come later.
@@ -201,6 +213,7 @@ impl Target {
             rejected: 0,
             late_rejects: 0,
             sends_late_reads: false,
+            slow_link: None,
             takes_puts: true,
             config,
         }
@@ -227,6 +240,16 @@ impl Target {
     /// Reservations for outgoing chunks.
     pub fn outgoing(&self) -> &Calendar {
         &self.outgoing
+    }
+
+    /// How fast it expects its disks to be.
+    pub fn disk_rate(&self) -> Rate {
+        self.config.disk.rate()
+    }
+
+    /// How fast it expects chunks to come in.
+    pub fn link_rate(&self) -> Rate {
+        self.slow_link.unwrap_or(self.config.timing.data_rate)
     }
 
     /// Messages that made no sense to this target and were dropped.
@@ -270,6 +293,9 @@ impl Target {
                 self.proxy_notice(now, m, holdings, effects);
             }
             TargetInput::Message(Message::ProxyQuery(m)) => self.proxy_query(now, m, effects),
+            TargetInput::Message(Message::FindRequest(m)) => {
+                self.find_request(m, holdings, effects);
+            }
             TargetInput::Message(_) => self.rejected += 1,
             TargetInput::Received { request, chunk, size, intact } => {
                 let reserved = self.incoming.release(request);
@@ -295,6 +321,16 @@ impl Target {
             TargetInput::Read { request, intact } => self.read(now, request, intact, effects),
             TargetInput::Sent { request } => {
                 self.outgoing.release(request);
+            }
+            TargetInput::DiskRate { rate, queue_limit } => {
+                self.config.disk.follow(now, rate, queue_limit);
+            }
+            TargetInput::LinkRate(rate) => {
+                let is_slower = rate < self.config.timing.data_rate;
+                self.slow_link = is_slower.then_some(rate);
+                if !is_slower {
+                    self.incoming.set_gap(self.config.calendar.gap);
+                }
             }
         }
     }
@@ -325,6 +361,11 @@ impl Target {
 
     fn bid(&mut self, now: Time, m: &PutRequest) -> BidAnswer {
         let size = self.config.window_rule.size_for(&self.config.timing, m.size);
+        if let Some(rate) = self.slow_link {
+            // Chunks overrun their windows by so much; those before and after are taken for alike.
+            let overrun = rate.time_for(m.size).saturating_sub(size.transfer);
+            self.incoming.set_gap(self.config.calendar.gap + overrun);
+        }
         let idle_extension = match self.config.idle_extension {
             IdleExtension::TwoTransfers => size.transfer * 2,
             IdleExtension::TwoTrips => self.config.timing.trip * 2,
@@ -406,6 +447,23 @@ impl Target {
             Offer { request: m.request, round: m.round, position: self.config.position, answer };
         effects
             .push(TargetEffect::Send { to: m.request.initiator, message: Message::Offer(offer) });
+    }
+
+    fn find_request(
+        &mut self,
+        m: &FindRequest,
+        holdings: &impl Holdings,
+        effects: &mut Vec<TargetEffect>,
+    ) {
+        if m.group != self.config.group {
+            self.rejected += 1;
+            return;
+        }
+        let held = holdings.size_of(&m.chunk).map(|size| FindAnswer::Held { size });
+        let answer = held.unwrap_or(FindAnswer::NotHeld);
+        let reply = FindReply { request: m.request, position: self.config.position, answer };
+        let message = Message::FindReply(reply);
+        effects.push(TargetEffect::Send { to: m.request.initiator, message });
     }
 
     fn offer(&mut self, now: Time, m: &GetRequest, size: Size, on: u16) -> OfferAnswer {

@@ -386,3 +386,85 @@ fn a_late_read_is_sent_in_the_next_window_if_the_target_does_so() {
         }
     }
 }
+
+fn put_of(serial: u32, not_before: Time) -> Message {
+    let Message::PutRequest(first) = put_request() else { unreachable!() };
+    let request = RequestId { serial, ..request() };
+    Message::PutRequest(PutRequest { request, not_before, ..first })
+}
+
+fn window_of(effects: &[TargetEffect]) -> Window {
+    match bid_of(effects) {
+        BidAnswer::Window(window) => window,
+        other => panic!("not a window: {other:?}"),
+    }
+}
+
+#[test]
+fn a_disk_that_is_measured_slower_bids_later() {
+    let mut target = target();
+    let mut effects = vec![];
+    for serial in 10..14 {
+        let message = put_of(serial, Time::ZERO);
+        let window = window_of(&say(&mut target, 0, &message, &empty()));
+        let accept = Message::PutAccept(PutAccept {
+            request: message.request(),
+            round: 0,
+            delivery: Delivery::Multicast,
+            grants: [Grant { position: 4, window }].into_iter().collect(),
+        });
+        say(&mut target, 0, &accept, &empty());
+        let request = message.request();
+        let received = TargetInput::Received { request, chunk: CHUNK, size: SIZE, intact: true };
+        target.handle(Time::ZERO, received, &empty(), &mut effects);
+    }
+    let mut slow = target.clone();
+    let rate = Rate::from_bytes_per_s(40 << 20);
+    let measured = TargetInput::DiskRate { rate, queue_limit: Size::from_kib(256) };
+    slow.handle(Time::ZERO, measured, &empty(), &mut effects);
+    let ask = put_of(99, Time::ZERO);
+    let bids = [&mut target, &mut slow].map(|t| window_of(&say(t, 0, &ask, &empty())).start);
+    // Four chunks wait, one of which may: three take 312.5 us each, or ten times as long.
+    assert_eq!(bids, [Time::from_ns(937_500), Time::from_ns(9_375_000)]);
+}
+
+#[test]
+fn windows_on_a_slow_link_leave_room_for_what_overruns() {
+    let mut starts = vec![];
+    for rate in [8_910_000_000, 4_455_000_000, 99_000_000_000].map(Rate::from_bps) {
+        let mut config = target().config;
+        config.calendar.offer = OfferRule::FirstFit;
+        let mut target = Target::new(config);
+        target.handle(Time::ZERO, TargetInput::LinkRate(rate), &empty(), &mut vec![]);
+        window_of(&say(&mut target, 0, &put_of(10, Time::ZERO), &empty()));
+        starts.push(window_of(&say(&mut target, 0, &put_of(11, Time::ZERO), &empty())).start);
+    }
+    let transfer = Timing::published().transfer(SIZE);
+    assert_eq!(starts[1], starts[0] + transfer, "half the rate takes one transfer more");
+    assert_eq!(starts[2], starts[0], "faster than agreed is as good as agreed");
+}
+
+#[test]
+fn a_find_is_answered_and_reserves_nothing() {
+    let mut target = target();
+    let ask = |group| {
+        Message::FindRequest(FindRequest {
+            request: request(),
+            group: GroupId(group),
+            chunk: CHUNK,
+        })
+    };
+    let told = |answer| TargetEffect::Send {
+        to: InitiatorId(7),
+        message: Message::FindReply(FindReply { request: request(), position: 4, answer }),
+    };
+    assert_eq!(say(&mut target, 0, &ask(2), &empty()), [told(FindAnswer::NotHeld)]);
+    let holding = Shelf([(CHUNK, SIZE)].into());
+    let held = told(FindAnswer::Held { size: SIZE });
+    assert_eq!(say(&mut target, 5, &ask(2), &holding), [held]);
+    assert_eq!(say(&mut target, 5, &ask(2), &holding), [held], "as often as it is asked");
+    assert_eq!(say(&mut target, 5, &ask(3), &holding), [], "another group's");
+    assert_eq!(target.rejected(), 1);
+    assert!(target.incoming().reservations().is_empty());
+    assert!(target.outgoing().reservations().is_empty());
+}

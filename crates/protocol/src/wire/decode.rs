@@ -5,9 +5,10 @@ use super::{HEADER_LEN, Header, MAX_CHUNK, MAX_ENCODED_LEN, TIME_LIMIT, WireErro
 use crate::group::Members;
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId, Term};
 use crate::message::{
-    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Grant, Grants, LateReject, MAX_REPLICAS,
-    MAX_TAKEN, Message, Occasion, Offer, OfferAnswer, ProxyAnswer, ProxyNotice, ProxyQuery,
-    ProxyReply, ProxyReport, ProxyRequest, PutAccept, PutRequest, ReplicaAck, Taken, Undelivered,
+    AckOutcome, Bid, BidAnswer, FindAnswer, FindReply, FindRequest, GetAccept, GetRequest, Grant,
+    Grants, LateReject, MAX_REPLICAS, MAX_TAKEN, Message, Occasion, Offer, OfferAnswer,
+    ProxyAnswer, ProxyNotice, ProxyQuery, ProxyReply, ProxyReport, ProxyRequest, PutAccept,
+    PutRequest, ReplicaAck, Taken, Undelivered,
 };
 use crate::timing::Delivery;
 use crate::window::Window;
@@ -70,7 +71,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn message(&mut self) -> Result<Message, WireError> {
         // Every message begins with its request, but an unknown kind is no message.
-        if !(layout::PUT_REQUEST..=layout::PROXY_REPORT).contains(&self.kind) {
+        if !(layout::PUT_REQUEST..=layout::FIND_REPLY).contains(&self.kind) {
             return Err(WireError::Kind(self.kind));
         }
         let request = self.request()?;
@@ -163,7 +164,7 @@ impl Reader<'_> {
                 group: GroupId(self.u32()?),
                 term: self.term()?,
             }),
-            _ => Message::ProxyReport(ProxyReport {
+            layout::PROXY_REPORT => Message::ProxyReport(ProxyReport {
                 request,
                 group: GroupId(self.u32()?),
                 position: self.position()?,
@@ -172,6 +173,16 @@ impl Reader<'_> {
                 free_from: self.time()?,
                 disk_done: self.time()?,
                 disk_rate: Rate::from_bps(self.u64()?),
+            }),
+            layout::FIND_REQUEST => Message::FindRequest(FindRequest {
+                request,
+                group: GroupId(self.u32()?),
+                chunk: ChunkId(self.take()?),
+            }),
+            _ => Message::FindReply(FindReply {
+                request,
+                position: self.position()?,
+                answer: self.find_answer()?,
             }),
         })
     }
@@ -193,6 +204,14 @@ impl Reader<'_> {
             layout::NOT_HELD => Ok(OfferAnswer::NotHeld),
             layout::NOT_NOW => Ok(OfferAnswer::NotNow { retry_after: self.span()? }),
             tag => Err(WireError::Tag { field: "answer of an offer", tag }),
+        }
+    }
+
+    fn find_answer(&mut self) -> Result<FindAnswer, WireError> {
+        match self.u8()? {
+            layout::HELD => Ok(FindAnswer::Held { size: self.size()? }),
+            layout::NOT_HELD => Ok(FindAnswer::NotHeld),
+            tag => Err(WireError::Tag { field: "answer of a find", tag }),
         }
     }
 

@@ -5,7 +5,9 @@ use slotcast_units::{Size, Span, Time};
 use super::{Header, layout};
 use crate::group::Members;
 use crate::ids::{RequestId, Term};
-use crate::message::{AckOutcome, BidAnswer, Grant, Message, Occasion, OfferAnswer, ProxyAnswer};
+use crate::message::{
+    AckOutcome, BidAnswer, FindAnswer, Grant, Message, Occasion, OfferAnswer, ProxyAnswer,
+};
 use crate::timing::Delivery;
 use crate::window::Window;
 
@@ -79,6 +81,14 @@ pub fn encoded_len(message: &Message) -> usize {
             Message::ProxyNotice(_) => layout::PROXY_NOTICE_LEN,
             Message::ProxyQuery(_) => layout::PROXY_QUERY_LEN,
             Message::ProxyReport(_) => layout::PROXY_REPORT_LEN,
+            Message::FindRequest(_) => layout::FIND_REQUEST_LEN,
+            Message::FindReply(m) => {
+                layout::FIND_REPLY_LEN
+                    + match m.answer {
+                        FindAnswer::Held { .. } => layout::SIZE_LEN,
+                        FindAnswer::NotHeld => 0,
+                    }
+            }
         }
 }
 
@@ -106,6 +116,8 @@ fn kind(message: &Message) -> u8 {
         Message::ProxyNotice(_) => layout::PROXY_NOTICE,
         Message::ProxyQuery(_) => layout::PROXY_QUERY,
         Message::ProxyReport(_) => layout::PROXY_REPORT,
+        Message::FindRequest(_) => layout::FIND_REQUEST,
+        Message::FindReply(_) => layout::FIND_REPLY,
     }
 }
 
@@ -232,6 +244,20 @@ fn body(message: &Message, out: &mut Vec<u8>) {
             time(m.free_from, out);
             time(m.disk_done, out);
             out.extend_from_slice(&m.disk_rate.as_bps().to_le_bytes());
+        }
+        Message::FindRequest(m) => {
+            out.extend_from_slice(&m.group.0.to_le_bytes());
+            out.extend_from_slice(&m.chunk.0);
+        }
+        Message::FindReply(m) => {
+            out.push(m.position);
+            match m.answer {
+                FindAnswer::Held { size: held } => {
+                    out.push(layout::HELD);
+                    size(held, out);
+                }
+                FindAnswer::NotHeld => out.push(layout::NOT_HELD),
+            }
         }
     }
 }

@@ -26,6 +26,8 @@ pub(super) const PROXY_REPLY: u8 = 11;
 pub(super) const PROXY_NOTICE: u8 = 12;
 pub(super) const PROXY_QUERY: u8 = 13;
 pub(super) const PROXY_REPORT: u8 = 14;
+pub(super) const FIND_REQUEST: u8 = 15;
+pub(super) const FIND_REPLY: u8 = 16;
 
 /// Tags of [`crate::BidAnswer`] and [`crate::OfferAnswer`]. No tag is zero, so that a body of zeros
 /// means nothing.
@@ -51,6 +53,9 @@ pub(super) const MOVED: u8 = 2;
 /// Tags of [`crate::Occasion`].
 pub(super) const RECEIVED: u8 = 1;
 pub(super) const ASKED: u8 = 2;
+
+/// Tags of [`crate::FindAnswer`]; [`NOT_HELD`] is the same as in an offer.
+pub(super) const HELD: u8 = 1;
 
 const REQUEST_LEN: usize = 8;
 pub(super) const TIME_LEN: usize = 8;
@@ -89,6 +94,11 @@ pub(super) const PROXY_QUERY_LEN: usize = REQUEST_LEN + 4 + TERM_LEN;
 /// Request, group, position, term, occasion, free from, disk done, disk rate.
 pub(super) const PROXY_REPORT_LEN: usize = REQUEST_LEN + 4 + 1 + TERM_LEN + 1 + 2 * TIME_LEN + 8;
 
+/// Request, group, chunk.
+pub(super) const FIND_REQUEST_LEN: usize = REQUEST_LEN + 4 + 32;
+/// Request, position, tag: without what the answer adds.
+pub(super) const FIND_REPLY_LEN: usize = REQUEST_LEN + 1 + 1;
+
 /// The longest datagram: a put-accept with [`MAX_REPLICAS`] grants.
 pub const MAX_ENCODED_LEN: usize = HEADER_LEN + PUT_ACCEPT_LEN + MAX_REPLICAS * GRANT_LEN;
 
@@ -109,6 +119,8 @@ const _: () = {
         PROXY_NOTICE_LEN,
         PROXY_QUERY_LEN,
         PROXY_REPORT_LEN,
+        FIND_REQUEST_LEN,
+        FIND_REPLY_LEN + SIZE_LEN,
     ];
     let mut i = 0;
     while i < others.len() {

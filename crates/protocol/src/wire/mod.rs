@@ -14,7 +14,7 @@
 //! |---:|---:|---|
 //! | 0 | 2 | magic: the letters `RC` |
 //! | 2 | 1 | version: 2 |
-//! | 3 | 1 | kind of message: 1 to 14, as numbered below |
+//! | 3 | 1 | kind of message: 1 to 16, as numbered below |
 //! | 4 | 2 | length of the body |
 //! | 6 | 4 | epoch: version of the sender's cluster map |
 //! | 10 | 4 | sender: its node number |
@@ -169,6 +169,23 @@
 //! | 45 | 8 | free from: time |
 //! | 53 | 8 | disk done: time |
 //! | 61 | 8 | rate of the disk, in bits per second |
+//!
+//! Body of 15, find-request:
+//!
+//! | offset | size | field |
+//! |---:|---:|---|
+//! | 26 | 8 | request |
+//! | 34 | 4 | group |
+//! | 38 | 32 | chunk: its name |
+//!
+//! Body of 16, find-reply:
+//!
+//! | offset | size | field |
+//! |---:|---:|---|
+//! | 26 | 8 | request |
+//! | 34 | 1 | position |
+//! | 35 | 1 | answer: 1 held, 2 not held |
+//! | 36 | 8 | with answer 1: the size of the chunk |
 //!
 //! # What a receiver may rely on
 //!

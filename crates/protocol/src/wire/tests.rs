@@ -9,9 +9,10 @@ use super::*;
 use crate::group::Members;
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId, Term};
 use crate::message::{
-    AckOutcome, Bid, BidAnswer, GetAccept, GetRequest, Grant, Grants, LateReject, MAX_REPLICAS,
-    MAX_TAKEN, Message, Occasion, Offer, OfferAnswer, ProxyAnswer, ProxyNotice, ProxyQuery,
-    ProxyReply, ProxyReport, ProxyRequest, PutAccept, PutRequest, ReplicaAck, Undelivered,
+    AckOutcome, Bid, BidAnswer, FindAnswer, FindReply, FindRequest, GetAccept, GetRequest, Grant,
+    Grants, LateReject, MAX_REPLICAS, MAX_TAKEN, Message, Occasion, Offer, OfferAnswer,
+    ProxyAnswer, ProxyNotice, ProxyQuery, ProxyReply, ProxyReport, ProxyRequest, PutAccept,
+    PutRequest, ReplicaAck, Undelivered,
 };
 use crate::timing::Delivery;
 use crate::window::Window;
@@ -146,6 +147,20 @@ fn golden_proxied() -> Vec<(Message, u8, &'static str)> {
     ]
 }
 
+/// The messages of finders, as in [`golden`].
+fn golden_found() -> Vec<(Message, u8, &'static str)> {
+    let reply = |answer| Message::FindReply(FindReply { request: REQUEST, position: 63, answer });
+    vec![
+        (
+            Message::FindRequest(FindRequest { request: REQUEST, group: GROUP, chunk: chunk() }),
+            15,
+            "41424344 808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f",
+        ),
+        (reply(FindAnswer::Held { size: SIZE }), 16, "3f 01 0102030000000000"),
+        (reply(FindAnswer::NotHeld), 16, "3f 02"),
+    ]
+}
+
 /// Every message, with its kind and its body after the request.
 fn golden() -> Vec<(Message, u8, &'static str)> {
     let position = 63;
@@ -212,6 +227,7 @@ fn golden() -> Vec<(Message, u8, &'static str)> {
     ]
     .into_iter()
     .chain(golden_proxied())
+    .chain(golden_found())
     .collect()
 }
 
@@ -302,7 +318,7 @@ fn what_is_no_datagram_of_this_version_is_refused() {
     let longer = [&good[..], &[0]].concat();
     assert_eq!(decode(&longer), Err(WireError::Length { declared: 69, actual: 70 }));
     assert_eq!(refusal(&put_request(), 3, &[0]), WireError::Kind(0));
-    assert_eq!(refusal(&put_request(), 3, &[15]), WireError::Kind(15));
+    assert_eq!(refusal(&put_request(), 3, &[17]), WireError::Kind(17));
 }
 
 #[test]
@@ -346,6 +362,7 @@ fn unknown_alternatives_are_refused() {
         (10, 101, "number of taken windows", [5, 6, 255]),
         (11, 40, "answer of a proxy", [0, 4, 255]),
         (14, 44, "occasion", [0, 3, 255]),
+        (16, 35, "answer of a find", [0, 3, 255]),
     ] {
         for tag in tags {
             let error = refusal(&of_kind(kind), offset, &[tag]);
@@ -371,6 +388,7 @@ fn impossible_positions_and_grants_are_refused() {
         (23, 42),
         (24, 38),
         (25, 43),
+        (27, 34),
     ] {
         let message = messages[index].0;
         assert_eq!(refusal(&message, offset, &[64]), WireError::Position(64), "{message:?}");
@@ -410,7 +428,7 @@ fn impossible_windows_times_and_sizes_are_refused() {
         }
     }
 
-    for (message, offset) in [(put_request(), 79), (golden()[11].0, 53)] {
+    for (message, offset) in [(put_request(), 79), (golden()[11].0, 53), (golden()[27].0, 36)] {
         for bytes in [0, MAX_CHUNK.as_bytes() + 1, u64::MAX] {
             let error = refusal(&message, offset, &bytes.to_le_bytes());
             assert_eq!(error, WireError::ChunkSize(bytes), "{message:?}");

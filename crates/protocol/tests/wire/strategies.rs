@@ -5,10 +5,11 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use slotcast_protocol::wire::{self, HEADER_LEN, Header, MAX_CHUNK, TIME_LIMIT};
 use slotcast_protocol::{
-    AckOutcome, Bid, BidAnswer, ChunkId, Delivery, GetAccept, GetRequest, Grant, Grants, GroupId,
-    InitiatorId, LateReject, MAX_REPLICAS, MAX_TAKEN, Members, Message, Occasion, Offer,
-    OfferAnswer, ProxyAnswer, ProxyNotice, ProxyQuery, ProxyReply, ProxyReport, ProxyRequest,
-    PutAccept, PutRequest, ReplicaAck, RequestId, Taken, Term, Undelivered, Window,
+    AckOutcome, Bid, BidAnswer, ChunkId, Delivery, FindAnswer, FindReply, FindRequest, GetAccept,
+    GetRequest, Grant, Grants, GroupId, InitiatorId, LateReject, MAX_REPLICAS, MAX_TAKEN, Members,
+    Message, Occasion, Offer, OfferAnswer, ProxyAnswer, ProxyNotice, ProxyQuery, ProxyReply,
+    ProxyReport, ProxyRequest, PutAccept, PutRequest, ReplicaAck, RequestId, Taken, Term,
+    Undelivered, Window,
 };
 use slotcast_units::{Rate, Size, Span, Time};
 
@@ -52,6 +53,19 @@ pub(crate) fn message() -> impl Strategy<Value = Message> {
             Message::LateReject(LateReject { request, round, position })
         }),
         8 => proxied(),
+        1 => (request(), group(), chunk()).prop_map(|(request, group, chunk)| {
+            Message::FindRequest(FindRequest { request, group, chunk })
+        }),
+        1 => (request(), position(), find_answer()).prop_map(|(request, position, answer)| {
+            Message::FindReply(FindReply { request, position, answer })
+        }),
+    ]
+}
+
+fn find_answer() -> impl Strategy<Value = FindAnswer> {
+    prop_oneof![
+        1 => size().prop_map(|size| FindAnswer::Held { size }),
+        1 => Just(FindAnswer::NotHeld),
     ]
 }
 
@@ -153,7 +167,7 @@ pub(crate) fn moments(n: usize) -> impl Strategy<Value = Vec<Time>> {
 
 /// Random bodies after a right header: of any length and kind, or a message with bytes replaced.
 pub(crate) fn datagram_like() -> impl Strategy<Value = Vec<u8>> {
-    let random = (0u8..16, prop::collection::vec(any::<u8>(), 0..150))
+    let random = (0u8..18, prop::collection::vec(any::<u8>(), 0..150))
         .prop_map(|(kind, body)| sealed(kind, &body));
     let patched = (message(), any::<prop::sample::Index>(), any::<u8>()).prop_map(
         |(message, index, byte)| {

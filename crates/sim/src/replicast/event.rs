@@ -4,7 +4,7 @@ use slotcast_units::Time;
 
 use super::{ReplicastModel, owner};
 use crate::observe::{Place, TraceLine};
-use slotcast_protocol::{BidAnswer, Members, Message, OfferAnswer, ProxyAnswer};
+use slotcast_protocol::{BidAnswer, FindAnswer, Members, Message, OfferAnswer, ProxyAnswer};
 
 /// What can happen. Sixteen bytes: messages and transfers are in pools, and named by their slots.
 #[derive(Debug, Clone, Copy)]
@@ -166,6 +166,11 @@ fn detail(message: &Message) -> String {
         Message::ProxyReport(m) => {
             format!("member={} {:?} disk-done={}", m.position, m.occasion, m.disk_done)
         }
+        Message::FindRequest(m) => format!("group={} chunk={}", m.group.0, m.chunk),
+        Message::FindReply(m) => match m.answer {
+            FindAnswer::Held { size } => format!("member={} {size}", m.position),
+            FindAnswer::NotHeld => format!("member={} not-held", m.position),
+        },
     }
 }
 

@@ -6,11 +6,13 @@ mod event;
 mod proxy;
 mod setup;
 mod store;
+mod tape;
 #[cfg(test)]
 mod tests;
 mod windows;
 
 use slotcast_engine::{Agenda, Model, TimerId};
+use slotcast_protocol::tape::InitiatorHeard;
 use slotcast_protocol::{
     ChunkId, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput, Members,
     Message, ProxyEffect, ProxyInput, RequestId, Target, TargetEffect, TargetInput, Timing,
@@ -33,7 +35,10 @@ use proxy::ProxyHost;
 use store::Stores;
 use windows::{Cause, Windows};
 
-pub(crate) use setup::{control_size_problem, new_model, timing};
+pub use setup::MachineConfigs;
+pub(crate) use setup::{control_size_problem, machine_configs, new_model, timing};
+pub use tape::{Difference, Tapes};
+pub(crate) use tape::{record, replay};
 
 /// A chunk on its way, or at a disk.
 #[derive(Debug, Clone, Copy)]
@@ -104,6 +109,8 @@ pub(crate) struct ReplicastModel {
     recorder: Recorder,
     trace: Trace,
     watch: Option<Box<Watch>>,
+    /// What the machines hear and do, if somebody wants to know.
+    tape: Option<Box<Tapes>>,
     windows: Windows,
     initiator_effects: Vec<InitiatorEffect>,
     target_effects: Vec<TargetEffect>,
@@ -131,6 +138,9 @@ impl Model for ReplicastModel {
                     let shelf = self.stores.shelf(target);
                     let machine = &mut self.targets[target as usize].machine;
                     machine.handle(now, input, &shelf, &mut self.target_effects);
+                    if let Some(tape) = &mut self.tape {
+                        tape.target(now, target, input, &self.target_effects);
+                    }
                     if self.watch.is_some() {
                         let cause = Cause::of(self.messages.get(message));
                         self.watch_windows(now, target, cause);
@@ -143,6 +153,9 @@ impl Model for ReplicastModel {
                 let host = &mut self.initiators[initiator as usize];
                 let input = InitiatorInput::Message(self.messages.get(message));
                 host.machine.handle(now, input, &self.groups, &mut self.initiator_effects);
+                if let Some(tape) = &mut self.tape {
+                    tape.initiator(now, initiator, input.into(), &self.initiator_effects);
+                }
                 self.messages.release(message);
                 self.carry_out(now, initiator, agenda);
             }
@@ -199,6 +212,9 @@ impl Model for ReplicastModel {
                 let host = &mut self.initiators[initiator as usize];
                 let input = InitiatorInput::Delivered { request, intact };
                 host.machine.handle(now, input, &self.groups, &mut self.initiator_effects);
+                if let Some(tape) = &mut self.tape {
+                    tape.initiator(now, initiator, input.into(), &self.initiator_effects);
+                }
                 self.carry_out(now, initiator, agenda);
             }
             Event::Wake { initiator } => {
@@ -206,6 +222,9 @@ impl Model for ReplicastModel {
                 host.alarm = None;
                 let effects = &mut self.initiator_effects;
                 host.machine.handle(now, InitiatorInput::Wake, &self.groups, effects);
+                if let Some(tape) = &mut self.tape {
+                    tape.initiator(now, initiator, InitiatorHeard::Wake, effects);
+                }
                 self.carry_out(now, initiator, agenda);
             }
             Event::Arrival { initiator } => {
@@ -345,10 +364,18 @@ impl ReplicastModel {
     ) {
         let host = &mut self.initiators[initiator as usize];
         let effects = &mut self.initiator_effects;
+        let before = effects.len();
         let request = match object.operation {
             Operation::Put => host.machine.put(now, part.chunk, part.size, &self.groups, effects),
             Operation::Get => host.machine.get(now, part.chunk, &self.groups, effects),
         };
+        if let Some(tape) = &mut self.tape {
+            let heard = match object.operation {
+                Operation::Put => InitiatorHeard::Put(part.chunk, part.size),
+                Operation::Get => InitiatorHeard::Get(part.chunk),
+            };
+            tape.initiator(now, initiator, heard, &effects[before..]);
+        }
         if let Some(watch) = &mut self.watch {
             watch.request_started(now, request, object.operation, object.asked);
         }
@@ -377,6 +404,9 @@ impl ReplicastModel {
         let shelf = self.stores.shelf(target);
         let machine = &mut self.targets[target as usize].machine;
         machine.handle(now, input, &shelf, &mut self.target_effects);
+        if let Some(tape) = &mut self.tape {
+            tape.target(now, target, input, &self.target_effects);
+        }
         self.carry_out_target(now, target, agenda);
     }
 }

@@ -7,7 +7,7 @@ use slotcast_protocol::{
     ProxyConfig, PutRules, Target, TargetConfig, TargetId, Timing, WindowRule,
     selection::SequenceRule,
 };
-use slotcast_units::{Share, Size, Span, Time};
+use slotcast_units::{Rate, Share, Size, Span, Time};
 
 use super::proxy::ProxyHost;
 use super::{InitiatorHost, Outage, ReplicastModel, Stores, TargetHost, Windows};
@@ -48,16 +48,30 @@ pub(crate) fn timing(scenario: &Scenario) -> Timing {
     }
 }
 
-pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> ReplicastModel {
-    let streams = Streams::new(seed);
-    let faults = Faults::new(scenario, &streams);
+/// What the machines of a cluster are told, before there is a host for them.
+#[derive(Debug, Clone)]
+pub struct MachineConfigs {
+    /// The negotiating groups.
+    pub groups: GroupMap,
+    /// Of each target, in order.
+    pub targets: Vec<TargetConfig>,
+    /// Of each initiator, in order.
+    pub initiators: Vec<InitiatorConfig>,
+}
+
+/// The configurations of the machines of `scenario`.
+pub(crate) fn machine_configs(
+    scenario: &Scenario,
+    groups: GroupMap,
+    faults: &Faults,
+) -> MachineConfigs {
     let timing = timing(scenario);
     let quirks = scenario.quirks;
     let delivery = match scenario.protocol.kind {
         ProtocolKind::ReplicastH => Delivery::Unicast,
         _ => Delivery::Multicast,
     };
-    let proxied = scenario.protocol.kind == ProtocolKind::ReplicastProxy;
+    let proxied = is_proxied(scenario);
     let published = WindowRule::published(delivery);
     let multiplier = match scenario.replicast.bid_multiplier {
         Share::ZERO => published.multiplier,
@@ -110,39 +124,12 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         Span::ZERO => timing.round_trip() * 3,
         set => set,
     };
-    let backpressure = match scenario.replicast.backpressure {
-        Backpressure::KeepRoom => DiskBackpressure::KeepRoom,
-        Backpressure::ArriveIntoRoom => DiskBackpressure::ArriveIntoRoom,
-        Backpressure::DrainFirst => DiskBackpressure::DrainFirst,
-    };
     let count = scenario.cluster.targets;
     let target = |t: u32| {
         let (group, position) = groups.seat(TargetId(t));
         let disk_rate = faults.disk_rate(t, count, scenario.disk.rate);
-        let forecast = |rate| {
-            DiskForecast::new(rate, scenario.disk.queue_limit, backpressure)
-                .with_access_time(scenario.disk.access_time)
-                .with_disks(u16::try_from(scenario.disk.per_target).expect("checked before"))
-        };
-        let disk = forecast(disk_rate);
-        let proxy = proxied.then(|| {
-            let members = groups.members(group).iter();
-            let machine = Proxy::new(ProxyConfig {
-                group,
-                position,
-                domains: members.map(|&member| groups.domain(member)).collect(),
-                timing,
-                choice: scenario.replicast.proxy_choice,
-                service: timing.control * u64::from(scenario.replicast.proxy_messages),
-                calendar,
-                disk: forecast(scenario.disk.rate),
-                answer_timeout,
-            });
-            Box::new(ProxyHost::new(machine))
-        });
-        let config =
-            TargetConfig { group, position, timing, window_rule, idle_extension, calendar, disk };
-        TargetHost { machine: Target::new(config), proxy, disk_rate, up: true, incarnation: 0 }
+        let disk = forecast(scenario, disk_rate);
+        TargetConfig { group, position, timing, window_rule, idle_extension, calendar, disk }
     };
     let targets = (0..count).map(target).collect();
 
@@ -156,26 +143,71 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
         double_booking: scenario.replicast.double_booking,
         proxied,
     };
-    let initiator = |i: u32| {
-        let config = InitiatorConfig {
-            id: InitiatorId(i),
-            timing,
-            put,
-            get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
-            answer_timeout,
-            ack_timeout,
-            horizon: HORIZON,
-            max_rounds: u8::try_from(scenario.replicast.max_rounds).expect("checked before"),
-        };
-        InitiatorHost {
-            machine: Initiator::new(config),
-            running: Vec::new(),
-            control_until: Time::ZERO,
-            previous_group: None,
-            alarm: None,
-        }
+    let initiator = |i: u32| InitiatorConfig {
+        id: InitiatorId(i),
+        timing,
+        put,
+        get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
+        answer_timeout,
+        ack_timeout,
+        horizon: HORIZON,
+        max_rounds: u8::try_from(scenario.replicast.max_rounds).expect("checked before"),
     };
     let initiators = (0..scenario.cluster.initiators).map(initiator).collect();
+    MachineConfigs { groups, targets, initiators }
+}
+
+fn is_proxied(scenario: &Scenario) -> bool {
+    scenario.protocol.kind == ProtocolKind::ReplicastProxy
+}
+
+fn forecast(scenario: &Scenario, rate: Rate) -> DiskForecast {
+    let backpressure = match scenario.replicast.backpressure {
+        Backpressure::KeepRoom => DiskBackpressure::KeepRoom,
+        Backpressure::ArriveIntoRoom => DiskBackpressure::ArriveIntoRoom,
+        Backpressure::DrainFirst => DiskBackpressure::DrainFirst,
+    };
+    DiskForecast::new(rate, scenario.disk.queue_limit, backpressure)
+        .with_access_time(scenario.disk.access_time)
+        .with_disks(u16::try_from(scenario.disk.per_target).expect("checked before"))
+}
+
+pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> ReplicastModel {
+    let streams = Streams::new(seed);
+    let faults = Faults::new(scenario, &streams);
+    let timing = timing(scenario);
+    let MachineConfigs { groups, targets, initiators } = machine_configs(scenario, groups, &faults);
+    let answer_timeout = initiators[0].answer_timeout;
+    let count = scenario.cluster.targets;
+    let target = |(t, config): (u32, TargetConfig)| {
+        let TargetConfig { group, position, calendar, .. } = config;
+        let proxy = is_proxied(scenario).then(|| {
+            let members = groups.members(group).iter();
+            let machine = Proxy::new(ProxyConfig {
+                group,
+                position,
+                domains: members.map(|&member| groups.domain(member)).collect(),
+                timing,
+                choice: scenario.replicast.proxy_choice,
+                service: timing.control * u64::from(scenario.replicast.proxy_messages),
+                calendar,
+                disk: forecast(scenario, scenario.disk.rate),
+                answer_timeout,
+            });
+            Box::new(ProxyHost::new(machine))
+        });
+        let disk_rate = faults.disk_rate(t, count, scenario.disk.rate);
+        TargetHost { machine: Target::new(config), proxy, disk_rate, up: true, incarnation: 0 }
+    };
+    let targets = (0..).zip(targets).map(target).collect();
+    let initiator = |config| InitiatorHost {
+        machine: Initiator::new(config),
+        running: Vec::new(),
+        control_until: Time::ZERO,
+        previous_group: None,
+        alarm: None,
+    };
+    let initiators = initiators.into_iter().map(initiator).collect();
 
     // Without gets and faults nobody ever asks for a chunk again.
     let asked_again =
@@ -192,14 +224,14 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
     ReplicastModel {
         timing,
         fidelity: scenario.run.fidelity,
-        quirks,
+        quirks: scenario.quirks,
         access: scenario.disk.access_time,
         initiators,
         targets,
         messages: Pool::new(),
         transfers: Pool::new(),
         clients: Clients::new(scenario, &streams),
-        objects: Objects::new(scenario.cluster.initiators, chunk),
+        objects: Objects::new(scenario.cluster.initiators, scenario.workload.chunk_size),
         stores,
         faults,
         down,
@@ -207,6 +239,7 @@ pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> Rep
             .with_disks(scenario.disk.per_target),
         trace: Trace::default(),
         watch: None,
+        tape: None,
         windows: Windows::default(),
         initiator_effects: Vec::new(),
         target_effects: Vec::new(),

@@ -7,6 +7,7 @@ use slotcast_protocol::{ChunkId, GroupId};
 use slotcast_store::{Config, Effect, Input, Store, Ticket};
 use slotcast_units::{Span, Time};
 
+use super::catalogue::Known;
 use super::cluster::Storm;
 use super::disk::SimulatedDisk;
 use super::event::Event;
@@ -52,6 +53,24 @@ impl Storm {
             self.begin(now, group % self.plan.users, Running { chunk, purpose, kind });
         }
         self.settle(now, agenda);
+    }
+
+    /// A store that was opened must have found all that it held before, but for what was harmed since, or may
+    /// have been removed.
+    pub(super) fn check_found(&mut self, now: Time, target: u32) {
+        let host = &mut self.targets[target as usize];
+        let held = std::mem::take(&mut host.held);
+        for chunk in held {
+            let host = &self.targets[target as usize];
+            let is_held = host.machine.as_ref().is_some_and(|machine| machine.holds(&chunk));
+            let is_retired = self.catalogue.known(&chunk) == Known::Retired;
+            if !is_held && !is_retired && !host.disk.excuses(&chunk) {
+                let what = format!(
+                    "target {target} at {now} held {chunk}, and has not found it at its start"
+                );
+                self.report.violated(what);
+            }
+        }
     }
 
     /// Counts the replicas that would be there if the power of all targets failed now.

@@ -122,7 +122,7 @@ impl Storm {
                 life: 0,
                 slowness: 1,
                 harmed: false,
-                was_harmed: false,
+                held: Vec::new(),
                 dark: false,
                 known_gone: false,
             }
@@ -177,6 +177,9 @@ impl Storm {
     pub(super) fn stop(&mut self, now: Time, target: u32, agenda: &mut Agenda<Event>) {
         let repairer = self.repairer(target);
         let host = &mut self.targets[target as usize];
+        if host.is_open() {
+            host.held = host.chunks();
+        }
         if let Some(machine) = host.machine.take() {
             self.report.compacted += machine.statistics().compacted;
         }
@@ -348,6 +351,7 @@ impl Storm {
                 self.send_to_initiator(left, from, to, &parcel, agenda);
             }
             StoringEffect::Opened => {
+                self.check_found(now, target);
                 let life = self.targets[target as usize].life;
                 agenda.at(now + self.plan.timing.trip, Event::Noticed { target, life });
                 self.tell_repair(now, target, RepairInput::Changed);
@@ -356,7 +360,7 @@ impl Storm {
                 self.report.violated(format!("target {target} at {now} does not open: {error}"));
             }
             StoringEffect::Lost(chunk) => {
-                if !host.was_harmed {
+                if !host.disk.excuses(&chunk) {
                     let what = format!("target {target} at {now} lost {chunk} without a reason");
                     self.report.violated(what);
                 }

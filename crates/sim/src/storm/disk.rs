@@ -5,7 +5,10 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use slotcast_engine::{Stream, Streams};
+use slotcast_protocol::ChunkId;
 use slotcast_store::{Content, DiskError, Op, OpId, Output, SegmentId};
+
+use super::harm::Harm;
 
 /// What a disk writes in one piece.
 const SECTOR: usize = 512;
@@ -61,6 +64,7 @@ fn place(offset: u64) -> usize {
 pub struct SimulatedDisk {
     files: BTreeMap<SegmentId, File>,
     pending: Vec<(OpId, Op)>,
+    harm: Harm,
     chance: Stream,
     /// Files that it has room for.
     pub room: usize,
@@ -78,6 +82,7 @@ impl SimulatedDisk {
         SimulatedDisk {
             files: BTreeMap::new(),
             pending: Vec::new(),
+            harm: Harm::default(),
             chance: Streams::new(seed).stream("disk", 0),
             room: usize::MAX,
             failures: 0,
@@ -110,7 +115,11 @@ impl SimulatedDisk {
             Op::ReadContent { .. } => self.read_failures,
             _ => 0,
         };
+        self.harm.operation(None);
         if rate > 0 && self.chance.below(rate) == 0 {
+            if let Op::ReadContent { segment, offset, length } = op {
+                self.harm.operation(Some((segment, place(offset)..place(offset + length))));
+            }
             return Some(Err(DiskError::Failed));
         }
         Some(self.carry_out(op))
@@ -133,6 +142,7 @@ impl SimulatedDisk {
                 assert!(at >= file.acknowledged, "acknowledged blocks are written again");
                 for part in parts {
                     file.cached[at..at + part.len()].copy_from_slice(&part);
+                    self.harm.written(segment, at, &part);
                     at += part.len();
                 }
                 file.unflushed.push(first..at);
@@ -152,6 +162,7 @@ impl SimulatedDisk {
                 file.cached.resize(place(length), 0);
                 file.flushed.clone_from(&file.cached);
                 file.unflushed.clear();
+                self.harm.cut(segment, place(offset));
             }
             Op::Read { segment, offset, length } => {
                 return Ok(Output::Bytes(self.bytes(segment, offset, length)));
@@ -161,6 +172,7 @@ impl SimulatedDisk {
             }
             Op::Delete { segment } => {
                 self.files.remove(&segment);
+                self.harm.cut(segment, 0);
             }
         }
         Ok(Output::Done)
@@ -202,33 +214,47 @@ impl SimulatedDisk {
         }
     }
 
-    fn any_file(&mut self) -> Option<&mut File> {
+    fn any_file(&mut self) -> Option<(SegmentId, &mut File)> {
         let files = self.files.len() as u64;
         let which = self.chance.below(files.max(1));
-        self.files.values_mut().nth(place(which))
+        self.files.iter_mut().nth(place(which)).map(|(segment, file)| (*segment, file))
+    }
+
+    /// Whether what was done to this disk can be why `chunk` is not readable on it.
+    pub(super) fn excuses(&self, chunk: &ChunkId) -> bool {
+        self.harm.excuses(chunk)
+    }
+
+    /// Bits change that the disk does not keep account of.
+    pub(super) fn rot_untold(&mut self) {
+        let harm = self.harm.clone();
+        self.rot();
+        self.harm = harm;
     }
 
     /// One bit of one file changes.
     pub fn rot(&mut self) {
         let draw = self.chance.next_u64();
-        if let Some(file) = self.any_file() {
+        if let Some((segment, file)) = self.any_file() {
             let bits = file.cached.len() as u64 * 8;
             let Some(bit) = draw.checked_rem(bits) else { return };
             let (byte, bit) = (place(bit / 8), bit % 8);
             file.cached[byte] ^= 1 << bit;
             file.flushed[byte] ^= 1 << bit;
+            self.harm.harmed(segment, byte..byte + 1);
         }
     }
 
     /// A sector that was written turns out never to have been: it is what it was before, all zero.
     pub fn lose_write(&mut self) {
         let draw = self.chance.next_u64();
-        if let Some(file) = self.any_file() {
+        if let Some((segment, file)) = self.any_file() {
             let sectors = (file.acknowledged / SECTOR) as u64;
             let Some(sector) = draw.checked_rem(sectors) else { return };
             let range = place(sector) * SECTOR..(place(sector) + 1) * SECTOR;
             file.cached[range.clone()].fill(0);
-            file.flushed[range].fill(0);
+            file.flushed[range.clone()].fill(0);
+            self.harm.harmed(segment, range);
         }
     }
 
@@ -236,6 +262,7 @@ impl SimulatedDisk {
     pub fn wipe(&mut self) {
         self.files.clear();
         self.pending.clear();
+        self.harm = Harm::default();
     }
 
     /// How many files are on it.

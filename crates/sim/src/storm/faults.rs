@@ -79,7 +79,6 @@ impl Storm {
         let room = harmed.count() < self.plan.most_harmed();
         let host = &mut self.targets[target as usize];
         host.harmed |= room && !host.dark;
-        host.was_harmed |= host.harmed;
         host.harmed
     }
 
@@ -103,7 +102,9 @@ impl Storm {
                 if is_up {
                     self.stop(now, target, agenda);
                 }
-                self.targets[target as usize].disk.wipe();
+                let host = &mut self.targets[target as usize];
+                host.disk.wipe();
+                host.held.clear();
                 let (group, _) = self.groups.seat(TargetId(target));
                 let members = self.groups.members(group).iter();
                 let dark = members.filter(|member| self.targets[member.0 as usize].dark).count();
@@ -121,7 +122,11 @@ impl Storm {
             }
             Fault::Bit if self.may_harm(target) => {
                 self.report.injected.rotten_bits += 1;
-                return self.targets[target as usize].disk.rot();
+                let disk = &mut self.targets[target as usize].disk;
+                if self.mistake == Some(Mistake::UntoldHarm) {
+                    disk.rot_untold();
+                }
+                return disk.rot();
             }
             Fault::LostWrite if self.may_harm(target) => {
                 self.report.injected.lost_writes += 1;

@@ -1,8 +1,9 @@
 //! What is kept of each initiator and each target, and what travels between them.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
-use slotcast_protocol::{ChunkId, Initiator, Message, Repair, RequestId};
+use slotcast_protocol::{ChunkId, Initiator, Inventory, Message, Repair, RequestId};
 use slotcast_store::{Content, Standing, StoringTarget};
 
 use super::disk::SimulatedDisk;
@@ -62,8 +63,8 @@ pub(super) struct TargetHost {
     pub(super) slowness: u64,
     /// It may have lost replicas since the last heal.
     pub(super) harmed: bool,
-    /// It was ever harmed: rot may hide in what nobody reads, such as a chunk that was removed.
-    pub(super) was_harmed: bool,
+    /// What it held when it last stopped: all of that must be there when it starts, but for what was harmed.
+    pub(super) held: Vec<ChunkId>,
     /// It is gone and never comes back.
     pub(super) dark: bool,
     /// The others know that it is gone.
@@ -71,6 +72,23 @@ pub(super) struct TargetHost {
 }
 
 impl TargetHost {
+    /// All that is stored here.
+    pub(super) fn chunks(&self) -> Vec<ChunkId> {
+        let mut chunks = Vec::new();
+        let mut next = Bound::Unbounded;
+        while let Some(chunk) = self.machine.as_ref().and_then(|m| m.chunk_from(next)) {
+            chunks.push(chunk);
+            next = Bound::Excluded(chunk);
+        }
+        chunks
+    }
+
+    /// Whether its store knows what it holds.
+    pub(super) fn is_open(&self) -> bool {
+        let standing = self.machine.as_ref().map(StoringTarget::standing);
+        matches!(standing, Some(Standing::Open | Standing::Full | Standing::ReadOnly(_)))
+    }
+
     /// Whether it has no room for puts, and is well otherwise.
     pub(super) fn is_full(&self) -> bool {
         self.machine.as_ref().is_some_and(|machine| machine.standing() == Standing::Full)

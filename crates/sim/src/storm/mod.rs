@@ -12,7 +12,8 @@
 //!   one member fewer than there are replicas in each group;
 //! * repair brings every acknowledged chunk back to its number of replicas, on stable storage;
 //! * at every acceptance: the windows that a target has accepted do not overlap;
-//! * no disk that was not harmed loses a chunk, and no get of an acknowledged chunk ends in "not found".
+//! * no chunk is lost whose record on the disk was not harmed, when it is read or when a store is opened, and
+//!   no get of an acknowledged chunk ends in "not found".
 
 mod carry;
 mod catalogue;
@@ -21,6 +22,7 @@ mod cluster;
 mod disk;
 mod event;
 mod faults;
+mod harm;
 mod hosts;
 mod network;
 mod plan;
@@ -45,6 +47,8 @@ pub enum Mistake {
     ForgetPromises,
     /// Repair passes some chunks over.
     RepairForgets,
+    /// Where a disk is harmed, it is so in another place as well, of which nobody knows.
+    UntoldHarm,
 }
 
 /// How long requests and repair may take once the faults have stopped.

@@ -47,3 +47,16 @@ fn a_window_promised_twice_is_found() {
 fn a_repair_that_forgets_is_found() {
     assert!(found(Mistake::RepairForgets) > 3);
 }
+
+/// On disks that were harmed elsewhere, too: what is lost is looked at chunk by chunk.
+#[test]
+fn a_chunk_that_is_lost_where_nothing_was_harmed_is_found() {
+    let (mut read, mut opened) = (0, 0);
+    for seed in 0..60 {
+        let report = run_storm_with(seed, Some(Mistake::UntoldHarm));
+        let says = |text: &str| report.violations.iter().any(|violation| violation.contains(text));
+        read += usize::from(says("without a reason"));
+        opened += usize::from(says("has not found it at its start"));
+    }
+    assert!(read > 5 && opened > 2, "{read} when they were read, {opened} at a start");
+}

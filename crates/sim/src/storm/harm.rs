@@ -1,0 +1,125 @@
+//! What was done to a disk, and which chunks lie there: so that a chunk that is lost anywhere else is found out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use slotcast_protocol::ChunkId;
+use slotcast_store::SegmentId;
+
+/// A place on a disk, in bytes of a segment.
+type Place = (SegmentId, Range<usize>);
+
+/// Length of the header of a record, and what it begins with if it is one of a chunk; where in it the length
+/// of the content is, and the name. As in `slotcast-store`.
+const HEADER: usize = 64;
+const MAGIC: [u8; 4] = *b"SLC1";
+const PUT: u8 = 1;
+const LENGTH: Range<usize> = 8..12;
+const NAME: Range<usize> = 24..56;
+
+/// The records that were written to a disk, and what of it was harmed since.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Harm {
+    records: BTreeMap<ChunkId, Vec<Place>>,
+    harmed: Vec<Place>,
+    /// Chunks with a record that was harmed and is cut off or deleted, and none that was written since.
+    ruined: BTreeSet<ChunkId>,
+    /// What could not be read just now, although it is there.
+    unread: Option<Place>,
+}
+
+fn overlap((a, x): &Place, (b, y): &Place) -> bool {
+    a == b && x.start < y.end && y.start < x.end
+}
+
+impl Harm {
+    /// `part` was written at `at`. What was harmed there before does not matter any more.
+    pub(super) fn written(&mut self, segment: SegmentId, at: usize, part: &[u8]) {
+        let whole = at..at + part.len();
+        let is_inside = |range: &Range<usize>| whole.start <= range.start && range.end <= whole.end;
+        self.harmed.retain(|(of, range)| *of != segment || !is_inside(range));
+        if part.len() == HEADER && part.starts_with(&MAGIC) && part[MAGIC.len()] == PUT {
+            let length = u32::from_le_bytes(part[LENGTH].try_into().expect("four bytes"));
+            let length = usize::try_from(length).expect("chunks are small");
+            let chunk = ChunkId(part[NAME].try_into().expect("32 bytes"));
+            let place = (segment, at..at + HEADER + length);
+            self.ruined.remove(&chunk);
+            self.records.entry(chunk).or_default().push(place);
+        }
+    }
+
+    /// What lies there is not what was written.
+    pub(super) fn harmed(&mut self, segment: SegmentId, range: Range<usize>) {
+        self.harmed.push((segment, range));
+    }
+
+    /// An operation ends: with what could not be read, if it failed to read.
+    pub(super) fn operation(&mut self, unread: Option<Place>) {
+        self.unread = unread;
+    }
+
+    /// Everything from `offset` on is gone, as it should be.
+    pub(super) fn cut(&mut self, segment: SegmentId, offset: usize) {
+        let Harm { records, harmed, ruined, .. } = self;
+        let stays = |(of, range): &Place| *of != segment || range.start < offset;
+        records.retain(|chunk, places| {
+            let is_harmed = |place: &Place| harmed.iter().any(|harm| overlap(place, harm));
+            if places.iter().any(|place| !stays(place) && is_harmed(place)) {
+                ruined.insert(*chunk);
+            }
+            places.retain(stays);
+            !places.is_empty()
+        });
+        harmed.retain(stays);
+    }
+
+    /// Whether a record of `chunk` was touched by what was done to the disk, or could not be read just now.
+    pub(super) fn excuses(&self, chunk: &ChunkId) -> bool {
+        let mut places = self.records.get(chunk).into_iter().flatten();
+        self.ruined.contains(chunk)
+            || places.any(|place| {
+                self.harmed.iter().chain(&self.unread).any(|harm| overlap(place, harm))
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(chunk: u8, length: u32) -> [u8; HEADER] {
+        let mut header = [0; HEADER];
+        header[..4].copy_from_slice(&MAGIC);
+        header[4] = PUT;
+        header[LENGTH].copy_from_slice(&length.to_le_bytes());
+        header[NAME].fill(chunk);
+        header
+    }
+
+    #[test]
+    fn only_what_was_touched_is_excused() {
+        let (segment, a, b) = (SegmentId(3), ChunkId([1; 32]), ChunkId([2; 32]));
+        let mut harm = Harm::default();
+        harm.written(segment, 0, &header(1, 100));
+        harm.written(segment, 192, &header(2, 100));
+        assert!(!harm.excuses(&a));
+        harm.harmed(segment, 163..164);
+        assert!(harm.excuses(&a) && !harm.excuses(&b), "the last byte of its content");
+        harm.harmed(segment, 164..192);
+        harm.harmed(SegmentId(4), 200..210);
+        assert!(!harm.excuses(&b), "between the two, and in another segment");
+        harm.operation(Some((segment, 256..356)));
+        assert!(harm.excuses(&b));
+        harm.operation(None);
+        assert!(!harm.excuses(&b));
+        harm.written(segment, 0, &[0; 192]);
+        assert!(!harm.excuses(&a), "written again");
+        harm.harmed(segment, 0..1);
+        harm.cut(segment, 64);
+        assert!(harm.excuses(&a) && !harm.excuses(&b));
+        harm.cut(segment, 0);
+        assert!(harm.excuses(&a), "what was harmed is not missed when it is cut off");
+        harm.written(segment, 0, &header(1, 100));
+        assert!(!harm.excuses(&a), "but what is written then is");
+    }
+}
