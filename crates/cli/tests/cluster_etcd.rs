@@ -295,3 +295,109 @@ fn a_lost_node_is_made_up_for_and_a_map_in_a_file_is_read_again() {
         assert!(get(&cluster, 0, address) == *content, "{address} at node 0 alone");
     }
 }
+
+/// The chunks that the target of `node` has.
+fn chunks(cluster: &Cluster, node: usize) -> u64 {
+    cluster.status(node)["targets"][0]["chunks"].as_u64().expect("a number")
+}
+
+#[test]
+fn a_node_with_an_old_map_does_not_take_what_it_does_not_find_for_absent() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(etcd) = Etcd::start(folder.path()) else { return };
+    let map = etcd.map();
+    let settings = "data_rate = \"2Gbps\"\nreplicas = 1".into();
+    let hosts = loopback_hosts(3);
+    let plan = Plan { nodes: 3, targets_per_node: 1, settings, hosts };
+    let mut cluster = Cluster::new(folder.path(), plan);
+    let file = folder.path().join("cluster.toml").display().to_string();
+    says(&map, &["init", &file]);
+    let config = |node: usize| folder.path().join(format!("node-{node}.toml"));
+    let point_to = |node: usize, from: &str, to: &str| {
+        let text = fs::read_to_string(config(node)).expect("it is there");
+        assert!(text.contains(from), "{text}");
+        fs::write(config(node), text.replace(from, to)).expect("room");
+    };
+    (0..3).for_each(|node| point_to(node, "cluster.toml", &map));
+    cluster.start_all();
+    // From now on node 2 does not reach etcd.
+    cluster.kill(2);
+    point_to(2, &map, "etcd://127.0.0.1:1/slotcast/test");
+    cluster.start(2);
+    let host = loopback_hosts(1).remove(0);
+    says(&map, &["join", "--address", &host.udp, "--targets", "1"]);
+    let file = fs::read_to_string(config(0)).expect("it is there");
+    let file = file.replace("node = 0", "node = 3").replace("number = 0", "number = 3");
+    cluster.add(host, &file.replace("target-000", "target-003"));
+    cluster.start(3);
+    (0..2).for_each(|node| {
+        cluster.wait("the newcomer is active", || epoch(&cluster, node) == 3);
+        cluster.wait_for_peers(node, 3);
+    });
+    cluster.wait_for_peers(2, 2);
+    assert_eq!(epoch(&cluster, 2), 1);
+
+    let mut on_newcomer = None;
+    for n in 0..200 {
+        let (before, content) = (chunks(&cluster, 3), content(20_000, n));
+        let address = put(&cluster, 0, &content).expect("it is stored");
+        if chunks(&cluster, 3) > before {
+            on_newcomer = Some((address, content));
+            break;
+        }
+        assert!(get(&cluster, 2, &address) == content, "an old map is good for what it knows");
+    }
+    let (address, content) = on_newcomer.expect("the newcomer is chosen now and then");
+    let output = cluster.run(2, &["get", &address]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && !text.contains("is not stored here"), "{text}");
+    // What it puts is found by those whom it hears; it does not hear whom it does not know.
+    let other = cluster::content(20_000, 999);
+    let other_address = put(&cluster, 2, &other).expect("it is stored");
+    assert!(get(&cluster, 0, &other_address) == other);
+    // With etcd again it finds all.
+    cluster.kill(2);
+    point_to(2, "etcd://127.0.0.1:1/slotcast/test", &map);
+    cluster.start(2);
+    cluster.wait_for_peers(2, 3);
+    assert!(get(&cluster, 2, &address) == content);
+}
+
+#[test]
+fn a_node_that_is_killed_while_it_drains_begins_anew() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(etcd) = Etcd::start(folder.path()) else { return };
+    let map = etcd.map();
+    let settings = "data_rate = \"2Gbps\"\nreplicas = 2\n".into();
+    let hosts = loopback_hosts(3);
+    let plan = Plan { nodes: 3, targets_per_node: 1, settings, hosts };
+    let mut cluster = Cluster::new(folder.path(), plan);
+    let file = folder.path().join("cluster.toml").display().to_string();
+    says(&map, &["init", &file]);
+    for node in 0..3 {
+        let path = folder.path().join(format!("node-{node}.toml"));
+        let text = fs::read_to_string(&path).expect("it is there");
+        fs::write(path, text.replace("cluster.toml", &map)).expect("room");
+    }
+    cluster.start_all();
+    // So many chunks that a walk takes seconds.
+    let stored = content(1_600_000, 5);
+    let name = folder.path().join("file").display().to_string();
+    fs::write(&name, &stored).expect("room");
+    let address = cluster.says(0, &["put", &name, "--chunk-size", "4KiB"]);
+    assert!(chunks(&cluster, 1) > 100);
+    says(&map, &["drain", "1", "--no-wait"]);
+    cluster.wait("it drains", || map_status(&cluster, 1)["state"] == "draining");
+    cluster.kill(1);
+    // Nobody takes it for drained.
+    assert!(refuses(&map, &["remove", "1"]).contains("node 1 is draining"));
+    assert!(says(&map, &["show"]).contains("draining"));
+    cluster.start(1);
+    assert!(says(&map, &["drain", "1"]).contains("node 1 is drained"));
+    assert!(says(&map, &["drain", "1"]).contains("node 1 is drained"), "again");
+    cluster.kill(1);
+    says(&map, &["remove", "1"]);
+    cluster.wait("nodes know", || [0, 2].iter().all(|node| epoch(&cluster, *node) == 4));
+    cluster.kill(0);
+    assert!(get(&cluster, 2, &address) == stored, "node 2 alone has all");
+}

@@ -74,7 +74,7 @@ impl MapKeeper {
             Ok(found) => following.found(found.map).err(),
             Err(error) => Some(error.to_string()),
         };
-        following.shared.standing().problem = problem;
+        following.set_problem(problem);
     }
 }
 
@@ -89,7 +89,7 @@ impl Following {
         while !stops.load(Ordering::Relaxed) {
             let problem = self.look(etcd);
             let is_away = problem.as_ref().is_err();
-            self.shared.standing().problem = problem.unwrap_or_else(Some);
+            self.set_problem(problem.unwrap_or_else(Some));
             if is_away {
                 thread::sleep(PAUSE);
             }
@@ -110,7 +110,7 @@ impl Following {
             Ok(map) => self.found(map).err(),
             Err(error) => Some(error.to_string()),
         };
-        self.shared.standing().problem = problem.clone().map(keeps);
+        self.set_problem(problem.clone().map(keeps));
         if problem.is_none()
             && let Some(next) = self.own_step()
         {
@@ -120,6 +120,16 @@ impl Following {
         }
         etcd.wait(stored.revision, WATCH).map_err(|error| keeps(error.to_string()))?;
         Ok(problem.map(keeps))
+    }
+
+    fn set_problem(&self, problem: Option<String>) {
+        let mut standing = self.shared.standing();
+        match (&standing.problem, &problem) {
+            (None, Some(cause)) => tracing::warn!(%cause, "cluster map not up to date"),
+            (Some(_), None) => tracing::info!("cluster map up to date again"),
+            _ => {}
+        }
+        standing.problem = problem;
     }
 
     fn present(&self) -> ClusterMap {
@@ -145,6 +155,7 @@ impl Following {
                 "node {number} has other targets, or another address: start it anew to take that"
             ));
         }
+        tracing::info!(epoch = map.epoch, state = node.state(), "cluster map taken");
         self.file.keep(&map);
         let _ = self.events.send(Event::Map(Box::new(map.clone())));
         *present = map;

@@ -97,7 +97,7 @@ impl Finder {
         let request = RequestId { initiator: self.id, serial: self.next_serial };
         self.next_serial = self.next_serial.wrapping_add(1);
         let group = groups.group_of(&chunk);
-        let silent = Members::first(groups.members(group).len());
+        let silent = groups.members_for_gets(group);
         let (wait, holders) = (self.answer_timeout, Members::NONE);
         let mut find =
             Find { request, group, chunk, holders, silent, size: None, began: now, wait, due: now };

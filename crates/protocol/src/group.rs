@@ -476,6 +476,79 @@ mod tests {
         assert_eq!(map.sharing_a_domain(group, Members::NONE), Members::NONE);
     }
 
+    fn member(target: u32, domain: u32, membership: Membership) -> Member {
+        Member { target: TargetId(target), domain, membership }
+    }
+
+    fn seats(groups: &[&[u32]]) -> Vec<Vec<TargetId>> {
+        groups.iter().map(|group| group.iter().copied().map(TargetId).collect()).collect()
+    }
+
+    #[test]
+    fn members_with_seats_are_asked_for_what_they_do() {
+        use Membership::{Active, Drained, Draining, Joining};
+        let members =
+            [(0, 0, Active), (1, 1, Draining), (2, 2, Drained), (4, 3, Joining), (5, 0, Active)];
+        let members = members.map(|(target, domain, role)| member(target, domain, role));
+        let groups = seats(&[&[0, 1, 2, 3, 4], &[5]]);
+        let map = GroupMap::seated(&groups, &members).unwrap();
+        let group = GroupId(0);
+        assert_eq!(map.members(group).len(), 5);
+        assert_eq!(map.members_for_puts(group), Members::from_bits(0b00001));
+        assert_eq!(map.members_for_gets(group), Members::from_bits(0b00011));
+        assert_eq!(map.domains_of(group, Members::first(5)), 1, "only what stays counts");
+        assert_eq!(map.sharing_a_domain(group, Members::from_bits(0b10)), Members::NONE);
+        assert_eq!(map.find(TargetId(3)), None, "the seat is empty");
+        assert_eq!(map.find(TargetId(99)), None);
+        assert_eq!(map.find(TargetId(5)), Some((GroupId(1), 0)));
+        // Two in the same domain count once.
+        let both = [member(0, 7, Active), member(1, 7, Active)];
+        let map = GroupMap::seated(&seats(&[&[0, 1]]), &both).unwrap();
+        assert_eq!(map.domains_of(group, Members::first(2)), 1);
+        assert_eq!(map.sharing_a_domain(group, Members::first(1)), Members::first(2));
+    }
+
+    #[test]
+    fn seats_that_cannot_be_are_refused() {
+        let two = [0, 1].map(|target| member(target, target, Membership::Active));
+        let refused = |groups: &[&[u32]]| GroupMap::seated(&seats(groups), &two).unwrap_err();
+        assert_eq!(refused(&[]), LayoutError::NoSeats);
+        assert_eq!(refused(&[&[0, 1], &[]]), LayoutError::NoSeats);
+        assert_eq!(refused(&[&[0], &[0, 1]]), LayoutError::TwoSeats(TargetId(0)));
+        assert_eq!(refused(&[&[0]]), LayoutError::NoSeat(TargetId(1)));
+        let many: Vec<u32> = (0..65).collect();
+        assert_eq!(refused(&[&many]), LayoutError::GroupSize(65));
+    }
+
+    #[test]
+    fn a_layout_keeps_the_places_of_another_if_nobody_has_moved() {
+        let map = |groups: &[&[u32]], there: &[u32]| {
+            let members: Vec<_> =
+                there.iter().map(|t| member(*t, *t, Membership::Active)).collect();
+            GroupMap::seated(&seats(groups), &members).unwrap()
+        };
+        let before = map(&[&[0, 1], &[2, 3]], &[0, 1, 2, 3]);
+        assert!(map(&[&[0, 1, 4], &[2, 3]], &[0, 1, 2, 3, 4]).keeps_the_places_of(&before));
+        assert!(map(&[&[0, 1], &[2, 3]], &[0, 2, 3]).keeps_the_places_of(&before));
+        assert!(map(&[&[0, 4], &[2, 3]], &[0, 2, 3, 4]).keeps_the_places_of(&before));
+        assert!(!map(&[&[1, 0], &[2, 3]], &[0, 1, 2, 3]).keeps_the_places_of(&before));
+        assert!(!map(&[&[0, 2], &[3]], &[0, 2, 3]).keeps_the_places_of(&before));
+        assert!(!map(&[&[0, 1, 2, 3]], &[0, 1, 2, 3]).keeps_the_places_of(&before));
+        assert!(GroupMap::new(4, 2, 1).unwrap().keeps_the_places_of(&before));
+    }
+
+    #[test]
+    fn who_joins_gets_the_smallest_groups_without_its_neighbours() {
+        let members: Vec<_> = (0..5).map(|t| member(t, t, Membership::Active)).collect();
+        let map = GroupMap::seated(&seats(&[&[0, 1, 2], &[3, 4]]), &members).unwrap();
+        let places = |count, domain| map.places_for(count, domain);
+        assert_eq!(places(1, 9), Some(alloc::vec![GroupId(1)]));
+        assert_eq!(places(2, 9), Some(alloc::vec![GroupId(1), GroupId(0)]), "one a group");
+        assert_eq!(places(1, 3), Some(alloc::vec![GroupId(0)]), "where it is not yet");
+        assert_eq!(places(123, 9).map(|all| all.len()), Some(123));
+        assert_eq!(places(124, 9), None, "64 seats a group");
+    }
+
     #[test]
     fn impossible_layouts_are_refused() {
         assert!(matches!(GroupMap::new(8, 9, 1), Err(LayoutError::TooFewTargets { .. })));

@@ -176,7 +176,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// What is wrong with a file or a map, as every command shows it.
-#[expect(clippy::needless_pass_by_value, reason = "it is given away")]
+#[expect(clippy::boxed_local, reason = "errors are passed on in boxes")]
 pub(super) fn wrong_file(error: Box<FileError>) -> Box<InputError> {
     let FileError { file, text, span, message, help } = *error;
     let error = match span {
@@ -199,12 +199,24 @@ impl MapOption {
 const ATTEMPTS: usize = 20;
 
 /// Changes the map by `by`; gives the new one, and what `by` gave with it.
-fn change<T>(
+fn change<T: Default>(
     source: &MapSource,
+    by: impl Fn(&ClusterMap) -> Result<(ClusterMap, T), Refused>,
+) -> Result<(ClusterMap, T), Box<InputError>> {
+    change_unless(source, |_| false, by)
+}
+
+/// The same, but not where it is so already.
+fn change_unless<T: Default>(
+    source: &MapSource,
+    is_so: impl Fn(&ClusterMap) -> bool,
     by: impl Fn(&ClusterMap) -> Result<(ClusterMap, T), Refused>,
 ) -> Result<(ClusterMap, T), Box<InputError>> {
     for _ in 0..ATTEMPTS {
         let found = source.load().map_err(wrong_file)?;
+        if is_so(&found.map) {
+            return Ok((found.map, T::default()));
+        }
         let (map, more) = by(&found.map).map_err(|Refused { message, help }| {
             InputError::plain(format!("{source}: {message}")).with_help(Some(help))
         })?;
@@ -282,7 +294,12 @@ fn join(Join { address, targets, map }: &Join) -> Outcome {
         MapSource::Etcd(_) => Membership::Joining,
         MapSource::File(_) => Membership::Active,
     };
-    let (map, node) = change(&source, |map| map.with_node(*address, *targets, membership))?;
+    let (map, number) = change(&source, |map| {
+        map.with_node(*address, *targets, membership).map(|(map, node)| (map, node.number))
+    })?;
+    let Some(node) = map.node(number) else {
+        return Err(InputError::plain(format!("{source}: node {number} is not there")).into());
+    };
     let mut next = format!(
         "Write this into its node.toml, with a folder on each of its disks, and start it:\n\n\
          \x20 node = {}\n  cluster = \"{source}\"\n  key = \"cluster.key\"\n",
@@ -299,16 +316,12 @@ fn join(Join { address, targets, map }: &Join) -> Outcome {
 
 fn drain(Drain { node, no_wait, map }: &Drain) -> Outcome {
     let source = map.source()?;
-    let is_draining = |map: &ClusterMap| {
-        map.node(*node).is_some_and(|node| node.membership == Membership::Draining)
-    };
-    let found = source.load().map_err(wrong_file)?;
     // Called again it goes on waiting.
-    let map = if is_draining(&found.map) {
-        found.map
-    } else {
-        change(&source, |map| Ok((map.with_draining(*node)?, ())))?.0
-    };
+    let (map, ()) = change_unless(
+        &source,
+        |map| map.node(*node).is_some_and(|node| node.membership.leaves()),
+        |map| Ok((map.with_draining(*node)?, ())),
+    )?;
     let next = match (&source, no_wait) {
         (MapSource::File(_), _) => format!(
             "When `slotcast status` there says that it may be stopped:\n\n\
@@ -322,7 +335,8 @@ fn drain(Drain { node, no_wait, map }: &Drain) -> Outcome {
             "Waiting until it is drained; Ctrl-C ends only the waiting\n".into()
         }
     };
-    told(&source, &map, &format!("node {node} is draining"), &next)?;
+    let state = map.node(*node).map_or("", |node| node.state());
+    told(&source, &map, &format!("node {node} is {state}"), &next)?;
     if *no_wait || matches!(source, MapSource::File(_)) {
         return Ok(ExitCode::SUCCESS);
     }

@@ -47,7 +47,11 @@ impl Reactor {
         let Some(remote) = &self.remote else { return };
         if self.targets.values().any(TargetHost::leaves) {
             let has_handed_over = self.targets.values().all(TargetHost::has_handed_over);
-            remote.shared().standing().has_handed_over = has_handed_over;
+            let mut standing = remote.shared().standing();
+            if has_handed_over && !standing.has_handed_over {
+                tracing::info!("drained: may be stopped");
+            }
+            standing.has_handed_over = has_handed_over;
         }
     }
 }

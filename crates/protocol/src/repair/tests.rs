@@ -159,6 +159,74 @@ fn what_is_lost_is_recovered_before_anything_else() {
 }
 
 #[test]
+fn who_leaves_puts_everything_again_itself() {
+    let mut rig = Rig::new(0, [1, 2, 3]);
+    rig.tell(RepairInput::Changed);
+    rig.run_for(Span::from_ms(1));
+    assert!(!rig.repair.has_handed_over(), "it stays");
+    rig.done.clear();
+    rig.tell(RepairInput::Leaves(true));
+    (1..4).for_each(|n| rig.tell(RepairInput::Heard(chunk(n))));
+    assert!(!rig.repair.has_handed_over());
+    rig.run_for(Span::from_ms(1));
+    assert_eq!(rig.done, [1, 2, 3].map(|n| RepairEffect::PutAgain(chunk(n))));
+    assert!(rig.repair.has_handed_over());
+    // It is told again, and nothing begins anew; it stays after all, and leaves once more.
+    rig.tell(RepairInput::Leaves(true));
+    assert!(rig.repair.has_handed_over());
+    rig.tell(RepairInput::Leaves(false));
+    assert!(!rig.repair.has_handed_over());
+    rig.run_for(Span::from_ms(1));
+    rig.tell(RepairInput::Leaves(true));
+    assert!(!rig.repair.has_handed_over());
+}
+
+#[test]
+fn who_leaves_has_not_handed_over_what_failed_is_lost_or_came_later() {
+    let mut rig = Rig::new(0, [1, 2, 3]);
+    rig.outcomes.insert(chunk(2), RepairOutcome::Failed);
+    rig.tell(RepairInput::Leaves(true));
+    rig.run_for(Span::from_us(200));
+    assert!(!rig.repair.has_handed_over(), "one failed");
+    rig.outcomes.clear();
+    rig.run_for(Span::from_ms(2));
+    assert!(rig.repair.has_handed_over());
+    rig.outcomes.insert(chunk(9), RepairOutcome::Failed);
+    rig.tell(RepairInput::Lost(chunk(9)));
+    rig.run_for(Span::from_us(200));
+    assert!(!rig.repair.has_handed_over(), "one is lost and not recovered");
+    rig.outcomes.clear();
+    rig.run_for(Span::from_ms(2));
+    assert!(rig.repair.has_handed_over());
+    // Granted before it left, and stored only now: behind the walk, or after it.
+    rig.held.0.insert(chunk(4));
+    rig.tell(RepairInput::Stored);
+    assert!(!rig.repair.has_handed_over());
+    rig.held.0.insert(chunk(0));
+    rig.tell(RepairInput::Stored);
+    rig.done.clear();
+    rig.run_for(Span::from_ms(2));
+    assert!(rig.repair.has_handed_over());
+    assert!(rig.done.contains(&RepairEffect::PutAgain(chunk(0))), "{:?}", rig.done);
+}
+
+#[test]
+fn what_is_under_way_when_a_target_is_told_to_leave_does_not_count() {
+    let mut rig = Rig::new(0, [1, 2, 3]);
+    rig.tell(RepairInput::Changed);
+    rig.tell(RepairInput::Heard(chunk(3)));
+    rig.step(Time::NEVER);
+    rig.tell(RepairInput::Leaves(true));
+    let before = rig.done.len();
+    rig.run_for(Span::from_ms(1));
+    assert!(rig.repair.has_handed_over());
+    let again = &rig.done[before..];
+    for n in 1..4 {
+        assert!(again.contains(&RepairEffect::PutAgain(chunk(n))), "{n} of {again:?}");
+    }
+}
+
+#[test]
 fn the_rest_is_estimated_by_the_pace_so_far() {
     let progress = RepairProgress { visited: 100, healed: 0, elapsed: Span::from_secs(10) };
     assert_eq!(progress.remaining(400), Some(Span::from_secs(30)));
@@ -167,6 +235,55 @@ fn the_rest_is_estimated_by_the_pace_so_far() {
 }
 
 proptest! {
+    /// Whatever fails, comes and is lost while a target leaves: once it says that it has handed over, every
+    /// chunk that it holds was put again without it, after it had come.
+    #[test]
+    fn what_has_been_handed_over_was_put_again(
+        held in prop::collection::btree_set(any::<u8>(), 0..40),
+        events in prop::collection::vec((any::<u8>(), 0u8..6), 0..80),
+    ) {
+        let mut rig = Rig::new(1, held.iter().copied());
+        rig.tell(RepairInput::Changed);
+        for _ in 0..7 {
+            rig.step(Time::NEVER);
+        }
+        // What was in hand when it was told was not put without it.
+        let mut uncounted: BTreeSet<ChunkId> = rig.open.iter().map(|effect| match effect {
+            RepairEffect::PutAgain(of) | RepairEffect::Read(of) | RepairEffect::Recover(of) => *of,
+            RepairEffect::WakeAt(_) => unreachable!("wishes are kept apart"),
+        }).collect();
+        rig.tell(RepairInput::Leaves(true));
+        let mut handed_over: BTreeSet<ChunkId> = BTreeSet::new();
+        let mut events = events.into_iter();
+        let end = rig.now + Span::from_ms(900);
+        while !rig.repair.has_handed_over() {
+            let before = rig.done.len();
+            prop_assert!(rig.step(end), "it ends");
+            for done in &rig.done[before..] {
+                let (RepairEffect::PutAgain(of) | RepairEffect::Recover(of)) = done else { continue };
+                let outcome = rig.outcomes.remove(of);
+                if !uncounted.remove(of) && outcome != Some(RepairOutcome::Failed) {
+                    handed_over.insert(*of);
+                }
+            }
+            match events.next() {
+                Some((n, 0 | 1)) => drop(rig.outcomes.insert(chunk(n), RepairOutcome::Failed)),
+                Some((n, 2)) => {
+                    if rig.held.0.insert(chunk(n)) {
+                        handed_over.remove(&chunk(n));
+                    }
+                    rig.tell(RepairInput::Stored);
+                }
+                Some((n, 3)) => rig.tell(RepairInput::Heard(chunk(n))),
+                Some((_, 4)) => rig.tell(RepairInput::Changed),
+                _ => {}
+            }
+        }
+        for held in &rig.held.0 {
+            prop_assert!(handed_over.contains(held), "{:?}", held);
+        }
+    }
+
     /// Whatever comes and goes meanwhile, what is held all the time is visited in every walk.
     #[test]
     fn every_walk_visits_all(
