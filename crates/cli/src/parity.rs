@@ -176,6 +176,8 @@ fn measure(point: &Point, data: &Path, stop: &AtomicBool) -> Result<LoadReport, 
         disk_rates: BTreeMap::new(),
         queue: QueueRule { time: disk.rate.time_for(disk.queue_limit), most: disk.queue_limit },
         records: false,
+        // The simulation has no repair.
+        repairs: false,
     };
     let configs = machine_configs(&point.scenario)
         .map_err(|error| InputError::plain(format!("{}: {}", error.key, error.problem)))?;

@@ -54,6 +54,15 @@ fn a_cluster_does_what_its_simulation_says() {
 }
 
 #[test]
+fn limits_that_are_a_slip_are_refused() {
+    for rate in ["1kbps", "400", "fast"] {
+        let finished = slotcast(&["serve", "--disk-rate", rate]);
+        assert_eq!(finished.status, 2, "{rate}");
+        assert!(finished.stderr.contains("--disk-rate"), "{}", finished.stderr);
+    }
+}
+
+#[test]
 fn what_a_node_cannot_be_is_refused() {
     let text = SMALL.replace("initiators = 1", "initiators = 4");
     let finished = slotcast(&["parity", file("parity4.toml", &text).to_str().expect("plain")]);

@@ -71,6 +71,9 @@ pub struct Hosting {
     pub queue: QueueRule,
     /// Keep what the machines hear and do, for [`Node::recorded`].
     pub records: bool,
+    /// Whether targets walk over their chunks when something changed, as after the start. Walks read, and
+    /// take a part of slow disks that somebody may want for something else.
+    pub repairs: bool,
 }
 
 /// Why a node does not start.
@@ -110,6 +113,7 @@ struct Parts<'a> {
     queue: QueueRule,
     links: Option<Links>,
     records: bool,
+    repairs: bool,
     membership: Membership,
 }
 
@@ -183,6 +187,7 @@ impl Node {
             disk_rates: BTreeMap::new(),
             queue: QUEUE,
             records: false,
+            repairs: true,
         };
         Node::host(&hosting, machines)
     }
@@ -214,6 +219,7 @@ impl Node {
             queue: hosting.queue,
             links,
             records: hosting.records,
+            repairs: hosting.repairs,
             membership: Membership::Active,
         };
         Node::run(Clock::start(), parts, |_| Ok(None))
@@ -255,6 +261,7 @@ impl Node {
             queue: QUEUE,
             links: None,
             records: false,
+            repairs: true,
             membership: map.node(file.node).map_or(Membership::Active, |node| node.membership),
         };
         let mut node = Node::run(clock, parts, |events| {
@@ -315,10 +322,11 @@ impl Node {
         let (tell, opened) = bounded(1);
         let remote = network(&events)?.map(Box::new);
         let shared = remote.as_ref().map(|remote| remote.shared().clone());
-        let Parts { groups, asking, links, records, .. } = parts;
+        let Parts { groups, asking, links, records, repairs, .. } = parts;
         let reactor = Reactor::new(clock, inbox, groups, targets, asking, tell, remote)
             .over(links)
-            .recording(records);
+            .recording(records)
+            .repairing(repairs);
         let reactor = thread::Builder::new().name("reactor".into()).spawn(|| reactor.run())?;
         let _ = opened.recv();
         Ok(Node { events, reactor: Some(reactor), network: shared, keeper: None })

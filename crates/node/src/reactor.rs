@@ -168,6 +168,7 @@ pub(crate) struct Reactor {
     remote: Option<Box<Remote>>,
     /// Groups whose members here are about to walk over their chunks.
     changing: BTreeSet<GroupId>,
+    repairs: bool,
     /// What chunks of this node travel over, if that is not memory.
     links: Option<Links>,
     /// What the initiator heard and did, if somebody wants to know.
@@ -206,6 +207,7 @@ impl Reactor {
             remote,
             changing: BTreeSet::new(),
             links: None,
+            repairs: true,
             tape: None,
         }
     }
@@ -213,6 +215,11 @@ impl Reactor {
     /// The same with links between its machines.
     pub(crate) fn over(self, links: Option<Links>) -> Reactor {
         Reactor { links, ..self }
+    }
+
+    /// The same, without walks of its targets unless it `repairs`.
+    pub(crate) fn repairing(self, repairs: bool) -> Reactor {
+        Reactor { repairs, ..self }
     }
 
     /// The same, keeping what the initiator hears and does, if `records`.

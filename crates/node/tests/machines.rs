@@ -34,6 +34,7 @@ fn host(scenario: &Scenario, base: &Path, disk_rates: BTreeMap<TargetId, Rate>) 
         disk_rates,
         queue: QueueRule { time: Span::from_ms(50), most: Size::from_mib(4) },
         records: true,
+        repairs: true,
     };
     let MachineConfigs { groups, targets, mut initiators } =
         machine_configs(scenario).expect("a scenario for hosts");

@@ -46,7 +46,7 @@ impl Reactor {
     /// A member of `group` is gone or back: soon, when others may be back as well, its members here walk
     /// over their chunks.
     pub(super) fn expect_walk(&mut self, now: Time, group: GroupId) {
-        if self.changing.insert(group) {
+        if self.repairs && self.changing.insert(group) {
             self.at(now + OPENING, Due::Changed(group));
         }
     }

@@ -7,7 +7,7 @@ use slotcast_protocol::{
     GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput, Message, Repair,
     RepairEffect, RepairInput, RepairOutcome, TargetId,
 };
-use slotcast_store::{OpId, StoringEffect, StoringTarget};
+use slotcast_store::{OpId, QueueRule, StoringEffect, StoringTarget};
 use slotcast_units::{Size, Span, Time};
 
 use super::Mistake;
@@ -19,6 +19,9 @@ use super::network::Network;
 use super::plan::Plan;
 use super::report::StormReport;
 use super::windows::Accepted;
+
+/// When targets that measure their disk ask to be waited for: some chunks of a storm.
+const QUEUE: QueueRule = QueueRule { time: Span::from_ms(5), most: Size::from_mib(1) };
 
 /// What a machine wants, and which one it was.
 enum Wish {
@@ -167,7 +170,12 @@ impl Storm {
         let host = &mut self.targets[target as usize];
         host.life += 1;
         host.repair = new_repair(&self.plan, &self.groups, target);
-        host.machine = Some(StoringTarget::open(now, config, store, &mut self.storing));
+        let machine = StoringTarget::open(now, config, store, &mut self.storing);
+        host.machine = Some(match target % 2 {
+            // Some measure their disks, as in a node, and some believe what they were told.
+            0 => machine.measuring(now, QUEUE),
+            _ => machine,
+        });
         let life = host.life;
         self.renew(repairer, life);
         self.take_storing(target);
