@@ -363,29 +363,58 @@ fn a_node_with_an_old_map_does_not_take_what_it_does_not_find_for_absent() {
     assert!(get(&cluster, 2, &address) == content);
 }
 
-#[test]
-fn a_node_that_is_killed_while_it_drains_begins_anew() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let Some(etcd) = Etcd::start(folder.path()) else { return };
+/// Three nodes with a target each, two replicas, and so many chunks that a walk takes seconds; their address
+/// and their content.
+fn three_nodes_with_chunks(folder: &Path, etcd: &Etcd) -> (Cluster, String, Vec<u8>) {
     let map = etcd.map();
     let settings = "data_rate = \"2Gbps\"\nreplicas = 2\n".into();
     let hosts = loopback_hosts(3);
     let plan = Plan { nodes: 3, targets_per_node: 1, settings, hosts };
-    let mut cluster = Cluster::new(folder.path(), plan);
-    let file = folder.path().join("cluster.toml").display().to_string();
+    let mut cluster = Cluster::new(folder, plan);
+    let file = folder.join("cluster.toml").display().to_string();
     says(&map, &["init", &file]);
     for node in 0..3 {
-        let path = folder.path().join(format!("node-{node}.toml"));
+        let path = folder.join(format!("node-{node}.toml"));
         let text = fs::read_to_string(&path).expect("it is there");
         fs::write(path, text.replace("cluster.toml", &map)).expect("room");
     }
     cluster.start_all();
-    // So many chunks that a walk takes seconds.
     let stored = content(1_600_000, 5);
-    let name = folder.path().join("file").display().to_string();
+    let name = folder.join("file").display().to_string();
     fs::write(&name, &stored).expect("room");
     let address = cluster.says(0, &["put", &name, "--chunk-size", "4KiB"]);
     assert!(chunks(&cluster, 1) > 100);
+    (cluster, address, stored)
+}
+
+/// Nobody else walks here: what is done is done by the node that leaves.
+#[test]
+fn what_a_drained_node_held_is_with_the_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(etcd) = Etcd::start(folder.path()) else { return };
+    let (mut cluster, address, stored) = three_nodes_with_chunks(folder.path(), &etcd);
+    // Walks that the start has brought are over: they would heal, too.
+    for node in 0..3 {
+        let rests = || {
+            let repair = &cluster.status(node)["targets"][0]["repair"];
+            repair["walk"].is_null() && repair["walks"].as_u64() > Some(0)
+        };
+        cluster.wait("walks are over", rests);
+    }
+    let held = chunks(&cluster, 1);
+    assert!(says(&etcd.map(), &["drain", "1"]).contains("node 1 is drained"));
+    assert_eq!(chunks(&cluster, 1), held, "it removes nothing");
+    cluster.kill(1);
+    cluster.kill(0);
+    assert!(get(&cluster, 2, &address) == stored, "node 2 alone has all");
+}
+
+#[test]
+fn a_node_that_is_killed_while_it_drains_begins_anew() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(etcd) = Etcd::start(folder.path()) else { return };
+    let (mut cluster, address, stored) = three_nodes_with_chunks(folder.path(), &etcd);
+    let map = etcd.map();
     says(&map, &["drain", "1", "--no-wait"]);
     cluster.wait("it drains", || map_status(&cluster, 1)["state"] == "draining");
     cluster.kill(1);

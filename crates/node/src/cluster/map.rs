@@ -111,14 +111,6 @@ impl ClusterMap {
     /// # Errors
     /// Why it cannot, and what to do.
     pub fn may_follow(&self, before: &ClusterMap) -> Result<(), String> {
-        if self.epoch <= before.epoch {
-            return Err(format!(
-                "epoch {} is not after {}: write the map with epoch = {}",
-                self.epoch,
-                before.epoch,
-                before.epoch.saturating_add(1)
-            ));
-        }
         let (Ok(groups), Ok(groups_before)) = (self.groups(), before.groups()) else {
             return Err("its groups cannot be laid out".into());
         };
@@ -128,6 +120,14 @@ impl ClusterMap {
                         with `slotcast cluster`, or say who sits where with [[group]]"
                     .into(),
             );
+        }
+        if self.epoch <= before.epoch {
+            return Err(format!(
+                "epoch {} is not after {}: write the map with epoch = {}",
+                self.epoch,
+                before.epoch,
+                before.epoch.saturating_add(1)
+            ));
         }
         let settings = [
             ("replicas", self.replicas == before.replicas),

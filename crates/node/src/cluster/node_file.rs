@@ -208,17 +208,13 @@ fn load_map(source: &MapSource, folder: Option<&Path>) -> Result<(ClusterMap, Op
         (Err(error), Err(_)) => return Err(error),
     };
     let problem = match found {
-        Ok(found) if found.map.epoch == copy.epoch => return Ok((found.map, None)),
         Ok(found) => {
             let groups = found.map.groups().ok().zip(copy.groups().ok());
-            let is_after = found.map.epoch > copy.epoch;
-            if is_after && groups.is_some_and(|(new, old)| new.keeps_the_places_of(&old)) {
+            let is_newer = found.map.epoch >= copy.epoch;
+            if is_newer && groups.is_some_and(|(new, old)| new.keeps_the_places_of(&old)) {
                 return Ok((found.map, None));
             }
-            let fault = match found.map.may_follow(&copy) {
-                Err(fault) => fault,
-                Ok(()) => "it cannot be taken".into(),
-            };
+            let fault = found.map.may_follow(&copy).err().unwrap_or_default();
             format!("{source}: {fault}")
         }
         Err(error) => error.to_string(),
