@@ -5,6 +5,8 @@
 //! cargo run --release -- FOLDER        # an empty folder on the disk in question, with 12 GiB of room
 //! ```
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures time")]
+
 mod databases;
 mod files;
 mod segments;
@@ -63,14 +65,16 @@ fn start(store: &str, folder: &Path, workload: &Workload) -> Outcome<()> {
     let lookups = 20_000;
     // Names are hashes: this order is random to the index. Half of what is asked for is not there, as where
     // a member of a group is asked for what others hold.
-    let names: Vec<_> = (0..lookups).map(|n| workload.name(n * 7919 % (2 * workload.chunks))).collect();
+    let names: Vec<_> =
+        (0..lookups).map(|n| workload.name(n * 7919 % (2 * workload.chunks))).collect();
     let began = Instant::now();
     let mut found = 0;
     for name in &names {
         found += u64::from(index.holds(name)?);
     }
     let each = began.elapsed().as_secs_f64() / lookups as f64;
-    let expected = (0..lookups).filter(|n| n * 7919 % (2 * workload.chunks) < workload.chunks).count();
+    let expected =
+        (0..lookups).filter(|n| n * 7919 % (2 * workload.chunks) < workload.chunks).count();
     if found != expected as u64 {
         return Err(format!("{found} of {expected} chunks are there").into());
     }
@@ -93,7 +97,9 @@ fn part(arguments: [&str; 3], folder: &Path) -> Outcome<Vec<f64>> {
 fn all(folder: &Path) -> Outcome<()> {
     for workload in &WORKLOADS {
         println!("\n{}: {} chunks, {}", workload.label, workload.chunks, workload.remark);
-        println!("| index | insert | chunks/s | flushed batches | memory, filling | start after `kill -9` | memory then | a lookup | on disk beside content |");
+        println!(
+            "| index | insert | chunks/s | flushed batches | memory, filling | start after `kill -9` | memory then | a lookup | on disk beside content |"
+        );
         println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|");
         for store in STORES {
             let place = folder.join(store);

@@ -22,6 +22,7 @@ pub(crate) struct Segments {
     files: BTreeMap<SegmentId, File>,
     to_do: VecDeque<(OpId, Op)>,
     effects: Vec<Effect>,
+    is_open: bool,
     stored: u64,
 }
 
@@ -32,26 +33,32 @@ impl Segments {
         let mut effects = Vec::new();
         let store = Store::open(Config::new(Identity([7; 32])), &mut effects);
         let (files, to_do) = (BTreeMap::new(), VecDeque::new());
-        let mut segments = Segments { store, folder, files, to_do, effects, stored: 0 };
-        // Opened when it has nothing more to do: also the next segment is there then.
-        while segments.step()? {}
+        let mut segments =
+            Segments { store, folder, files, to_do, effects, is_open: false, stored: 0 };
+        while !segments.is_open && segments.step()? {}
         Ok(segments)
     }
 
     /// Carries out one operation; false if there is none.
     fn step(&mut self) -> Outcome<bool> {
+        self.heed()?;
+        let Some((id, op)) = self.to_do.pop_front() else { return Ok(false) };
+        let output = self.carry_out(op)?;
+        self.store.handle(Input::Disk(id, Ok(output)), &mut self.effects);
+        self.heed()?;
+        Ok(true)
+    }
+
+    fn heed(&mut self) -> Outcome<()> {
         for effect in self.effects.drain(..) {
             match effect {
                 Effect::Disk(id, op) => self.to_do.push_back((id, op)),
                 Effect::Stored { .. } => self.stored += 1,
-                Effect::Opened => {}
+                Effect::Opened => self.is_open = true,
                 other => return Err(format!("{other:?}").into()),
             }
         }
-        let Some((id, op)) = self.to_do.pop_front() else { return Ok(false) };
-        let output = self.carry_out(op)?;
-        self.store.handle(Input::Disk(id, Ok(output)), &mut self.effects);
-        Ok(true)
+        Ok(())
     }
 
     fn path(&self, segment: SegmentId) -> PathBuf {
