@@ -61,7 +61,7 @@ mod tests {
             let (mut now, mut passed) = (Time::ZERO, 0);
             let start = now;
             for (pause, bytes) in takes {
-                now = now + Span::from_ns(pause);
+                now += Span::from_ns(pause);
                 let done = bucket.take(now, Size::from_bytes(bytes));
                 passed += bytes;
                 let allowed = RATE.bits_in(done - start + depth) / 8 + 200;

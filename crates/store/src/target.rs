@@ -123,7 +123,7 @@ impl Meters {
             None => false,
             Some(Work::Write(size)) => {
                 if went_well {
-                    self.unflushed = self.unflushed + size;
+                    self.unflushed += size;
                 }
                 self.disk.ended(now, Size::ZERO)
             }

@@ -55,7 +55,7 @@ impl DiskMeter {
         self.under_way = self.under_way.saturating_sub(1);
         self.busy += now.saturating_since(self.counted);
         self.counted = now;
-        self.bytes = self.bytes + size;
+        self.bytes += size;
         let is_sample = self.busy >= SAMPLE && self.bytes > Size::ZERO;
         if is_sample {
             self.weighed.add(self.bytes, self.busy);
