@@ -70,6 +70,7 @@ fn bids(mut target: Target) -> Target {
             chunk,
             size,
             not_before: Time::ZERO,
+            replicas: 3,
         };
         effects.clear();
         let message = Message::PutRequest(ask);

@@ -48,6 +48,8 @@ pub enum FinderEffect {
         silent: Members,
         /// Its size, if anybody holds it.
         size: Option<Size>,
+        /// Targets that are to hold it, if anybody does: the highest number of all holders.
+        replicas: Option<u8>,
     },
     /// Say [`FinderInput::Wake`] at this time. Replaces an earlier wish.
     WakeAt(Time),
@@ -62,6 +64,7 @@ struct Find {
     holders: Members,
     silent: Members,
     size: Option<Size>,
+    replicas: Option<u8>,
     began: Time,
     wait: Span,
     due: Time,
@@ -99,8 +102,18 @@ impl Finder {
         let group = groups.group_of(&chunk);
         let silent = groups.members_for_gets(group);
         let (wait, holders) = (self.answer_timeout, Members::NONE);
-        let mut find =
-            Find { request, group, chunk, holders, silent, size: None, began: now, wait, due: now };
+        let mut find = Find {
+            request,
+            group,
+            chunk,
+            holders,
+            silent,
+            size: None,
+            replicas: None,
+            began: now,
+            wait,
+            due: now,
+        };
         find.ask(now, effects);
         self.finds.push(find);
         self.set_alarm(effects);
@@ -160,16 +173,17 @@ impl Find {
 
     fn heard(&mut self, reply: &FindReply) {
         if self.silent.remove(reply.position)
-            && let FindAnswer::Held { size } = reply.answer
+            && let FindAnswer::Held { size, replicas } = reply.answer
         {
             self.holders.insert(reply.position);
             self.size = Some(size);
+            self.replicas = self.replicas.max(Some(replicas));
         }
     }
 
     fn found(&self) -> FinderEffect {
-        let Find { request, group, holders, silent, size, .. } = *self;
-        FinderEffect::Found { request, group, holders, silent, size }
+        let Find { request, group, holders, silent, size, replicas, .. } = *self;
+        FinderEffect::Found { request, group, holders, silent, size, replicas }
     }
 }
 
@@ -199,7 +213,10 @@ mod tests {
         position: u8,
         held: bool,
     ) -> Vec<FinderEffect> {
-        let answer = if held { FindAnswer::Held { size: SIZE } } else { FindAnswer::NotHeld };
+        let answer = match held {
+            true => FindAnswer::Held { size: SIZE, replicas: position + 1 },
+            false => FindAnswer::NotHeld,
+        };
         let mut effects = vec![];
         let reply = FindReply { request, position, answer };
         finder.handle(Time::from_ns(1), FinderInput::Reply(&reply), &mut effects);
@@ -228,6 +245,7 @@ mod tests {
             holders: Members::from_bits(0b101),
             silent: Members::NONE,
             size: Some(SIZE),
+            replicas: Some(3),
         };
         assert_eq!(hear(&mut finder, request, 3, false), [found]);
         assert_eq!(hear(&mut finder, request, 3, false), [], "it is over");
@@ -262,7 +280,8 @@ mod tests {
         assert_eq!(asked, 6, "after 3, 9, 21, 45, 93 and 189 ms");
         let silent = Members::from_bits(0b1101);
         let (group, holders) = (GroupId(0), Members::from_bits(0b10));
-        let size = Some(SIZE);
-        assert_eq!(found, Some(FinderEffect::Found { request, group, holders, silent, size }));
+        let (size, replicas) = (Some(SIZE), Some(2));
+        let expected = FinderEffect::Found { request, group, holders, silent, size, replicas };
+        assert_eq!(found, Some(expected));
     }
 }

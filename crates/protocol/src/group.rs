@@ -21,6 +21,13 @@ impl Members {
         Members(if n == Members::CAPACITY { u64::MAX } else { (1 << n) - 1 })
     }
 
+    /// The set of one position.
+    pub fn only(position: u8) -> Members {
+        let mut members = Members::NONE;
+        members.insert(position);
+        members
+    }
+
     /// The set whose bit `i` stands for position `i`.
     pub const fn from_bits(bits: u64) -> Members {
         Members(bits)

@@ -79,6 +79,9 @@ pub struct PutRequest {
     pub size: Size,
     /// The initiator cannot send before this time.
     pub not_before: Time,
+    /// Targets that are to hold the chunk, 1 to [`MAX_REPLICAS`], however many of them do already: whoever
+    /// stores it keeps this number with it.
+    pub replicas: u8,
 }
 
 /// Answers a put request.
@@ -99,8 +102,11 @@ pub struct Bid {
 pub enum BidAnswer {
     /// Link and disk are tentatively reserved in this window.
     Window(Window),
-    /// The chunk is here already, and counts as a replica.
+    /// The chunk is here already, for at least as many replicas, and counts as one.
     AlreadyStored,
+    /// The chunk is here already, for fewer replicas. The wanted number is being put on stable storage, and
+    /// a [`ReplicaAck`] follows; nothing is to be sent.
+    Raising,
     /// No reservation can be made; it is worth asking again after this long.
     NotNow {
         /// How long to wait.

@@ -14,6 +14,8 @@
 //!
 //! So that the holders of a chunk do not all put it again, each begins its walk at another place, by its
 //! position in the group, and only reads a chunk whose put by somebody else it has heard in this walk.
+//! How many targets are to hold a chunk is stored with it, and each holder sees to the number that it was
+//! told: neither more, nor fewer because it heard somebody see to fewer.
 //! What was read and found rotten is *recovered*: fetched from the others, and put again.
 //!
 //! A target that *leaves* walks in the same way. What it holds does not count as a replica any more, so each
@@ -21,7 +23,7 @@
 //! *handed over* when a whole walk has ended, every chunk of it was put again, and none has come since it
 //! began. Nothing is removed.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::Bound;
@@ -47,6 +49,9 @@ pub struct RepairRules {
 pub trait Inventory {
     /// The first held chunk from `from` on, in the order of names. Should take O(log chunks).
     fn chunk_from(&self, from: Bound<ChunkId>) -> Option<ChunkId>;
+
+    /// How many targets are to hold `chunk`, as it is stored here; none if it is not.
+    fn wanted(&self, chunk: &ChunkId) -> Option<u8>;
 }
 
 /// What a host tells of a repair.
@@ -55,14 +60,14 @@ pub enum RepairInput {
     /// The target has opened, or a member of its group is gone or back: a walk begins, or another one
     /// after that which is under way.
     Changed,
-    /// A held chunk turned out to be unreadable, and is not held any more.
-    Lost(ChunkId),
+    /// A held chunk turned out to be unreadable, and is not held any more. So many targets were to hold it.
+    Lost(ChunkId, u8),
     /// The target leaves, or stays after all.
     Leaves(bool),
     /// A chunk was stored here.
     Stored,
-    /// Somebody else was heard to put a chunk into the group.
-    Heard(ChunkId),
+    /// Somebody else was heard to put a chunk into the group, on so many targets.
+    Heard(ChunkId, u8),
     /// What was asked for by a [`RepairEffect`] has ended.
     Ended(ChunkId, RepairOutcome),
     /// The time that the machine asked to be woken at has come.
@@ -85,12 +90,13 @@ pub enum RepairOutcome {
 /// What a repair wants of its host. Each is to be answered by [`RepairInput::Ended`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RepairEffect {
-    /// Read the chunk from the target's own disk, and put it into the group.
+    /// Read the chunk from the target's own disk, and put it into the group, on as many targets as it is
+    /// stored here for.
     PutAgain(ChunkId),
     /// Read the chunk from the target's own disk; its hash is checked by that.
     Read(ChunkId),
-    /// Get the chunk from the group, and put it into the group.
-    Recover(ChunkId),
+    /// Get the chunk from the group, and put it into the group, on so many targets.
+    Recover(ChunkId, u8),
     /// Say [`RepairInput::Wake`] at this time. Replaces an earlier wish. Not answered otherwise.
     WakeAt(Time),
 }
@@ -169,16 +175,16 @@ pub struct Repair {
     has_forgotten: bool,
     /// Put by somebody else since the walk began.
     heard: BTreeSet<ChunkId>,
-    /// Lost and not yet asked for.
-    to_recover: VecDeque<ChunkId>,
+    /// Lost and not yet asked for, with the wanted replicas.
+    to_recover: VecDeque<(ChunkId, u8)>,
     /// Lacking replicas, and to be put again without waiting for the next walk.
     to_retry: VecDeque<ChunkId>,
     /// In hand as recoveries.
-    recovering: BTreeSet<ChunkId>,
+    recovering: BTreeMap<ChunkId, u8>,
     /// Held, and their last attempt failed.
     lacking: BTreeSet<ChunkId>,
     /// Lost, and their last attempt failed.
-    unrecovered: BTreeSet<ChunkId>,
+    unrecovered: BTreeMap<ChunkId, u8>,
     /// The next chunk may be taken in hand from then on.
     free_at: Time,
     /// When the next walk begins if nothing changes.
@@ -213,9 +219,9 @@ impl Repair {
             heard: BTreeSet::new(),
             to_recover: VecDeque::new(),
             to_retry: VecDeque::new(),
-            recovering: BTreeSet::new(),
+            recovering: BTreeMap::new(),
             lacking: BTreeSet::new(),
-            unrecovered: BTreeSet::new(),
+            unrecovered: BTreeMap::new(),
             free_at: Time::ZERO,
             rested: Time::NEVER,
             retry_at: Time::NEVER,
@@ -273,16 +279,19 @@ impl Repair {
                     self.changed(now);
                 }
             }
-            RepairInput::Lost(chunk) => {
+            RepairInput::Lost(chunk, replicas) => {
                 self.lacking.remove(&chunk);
                 self.unrecovered.remove(&chunk);
-                let known = self.recovering.contains(&chunk) || self.to_recover.contains(&chunk);
-                if !known && self.to_recover.len() < REMEMBERED {
-                    self.to_recover.push_back(chunk);
+                let is_known = self.recovering.contains_key(&chunk)
+                    || self.to_recover.iter().any(|(known, _)| *known == chunk);
+                if !is_known && self.to_recover.len() < REMEMBERED {
+                    self.to_recover.push_back((chunk, replicas));
                 }
             }
-            RepairInput::Heard(chunk) => {
-                if self.walk.is_some() && self.heard.len() < REMEMBERED {
+            RepairInput::Heard(chunk, replicas) => {
+                // A put on fewer targets than are wanted here does not see to all of them.
+                let is_enough = inventory.wanted(&chunk).is_none_or(|wanted| wanted <= replicas);
+                if is_enough && self.walk.is_some() && self.heard.len() < REMEMBERED {
                     self.heard.insert(chunk);
                 }
             }
@@ -335,18 +344,21 @@ impl Repair {
             RepairOutcome::Healed => {
                 self.lacking.remove(&chunk);
                 self.statistics.healed += 1;
-                self.statistics.recovered += u64::from(was_lost);
+                self.statistics.recovered += u64::from(was_lost.is_some());
                 if let Some(walk) = &mut self.walk {
                     walk.healed += 1;
                 }
             }
             RepairOutcome::Failed => {
                 self.statistics.failed += 1;
-                let failed = if was_lost { &mut self.unrecovered } else { &mut self.lacking };
-                if failed.len() < REMEMBERED {
-                    failed.insert(chunk);
-                } else {
-                    self.has_forgotten = true;
+                match was_lost {
+                    Some(replicas) if self.unrecovered.len() < REMEMBERED => {
+                        self.unrecovered.insert(chunk, replicas);
+                    }
+                    None if self.lacking.len() < REMEMBERED => {
+                        self.lacking.insert(chunk);
+                    }
+                    _ => self.has_forgotten = true,
                 }
                 self.retry_at = self.retry_at.min(now + self.rules.retry);
             }
@@ -393,10 +405,10 @@ impl Repair {
     }
 
     fn next(&mut self, inventory: &impl Inventory) -> Option<RepairEffect> {
-        if let Some(chunk) = self.to_recover.pop_front() {
+        if let Some((chunk, replicas)) = self.to_recover.pop_front() {
             self.in_hand.insert(chunk);
-            self.recovering.insert(chunk);
-            return Some(RepairEffect::Recover(chunk));
+            self.recovering.insert(chunk, replicas);
+            return Some(RepairEffect::Recover(chunk, replicas));
         }
         while let Some(chunk) = self.to_retry.pop_front() {
             if self.lacking.contains(&chunk) && self.in_hand.insert(chunk) {

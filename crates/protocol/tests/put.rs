@@ -21,6 +21,40 @@ fn three_replicas_are_stored() {
     }
 }
 
+#[test]
+fn each_put_has_as_many_replicas_as_it_wants() {
+    for delivery in BOTH {
+        let mut cluster = TestCluster::new(delivery, 9, 1, Fate::default());
+        for replicas in 1..=8 {
+            cluster.put_on(replicas, u64::from(replicas));
+        }
+        cluster.run();
+        let is_put = |(_, ended): &(_, Ended)| matches!(ended, Ended::Put { .. });
+        assert!(cluster.ended.len() == 8 && cluster.ended.iter().all(is_put));
+        for replicas in 1..=8 {
+            let n = u64::from(replicas);
+            assert_eq!(cluster.replicas(n), usize::from(replicas), "{delivery:?}");
+            assert_eq!(cluster.wanted(n), vec![replicas; usize::from(replicas)]);
+        }
+        assert_eq!(cluster.live_reservations(), 0);
+    }
+}
+
+/// What is held for fewer replicas counts when the number is raised; nothing more is made than is missing.
+#[test]
+fn a_put_with_more_replicas_raises_those_that_are_there() {
+    for delivery in BOTH {
+        let mut cluster = TestCluster::new(delivery, 9, 1, Fate::default());
+        for (replicas, wanted) in [(2, 2), (5, 5), (3, 5), (1, 5)] {
+            let request = cluster.put_on(replicas, 1);
+            cluster.run();
+            let last = cluster.ended.last();
+            assert!(matches!(last, Some((r, Ended::Put { .. })) if *r == request), "{last:?}");
+            assert_eq!(cluster.wanted(1), vec![wanted; usize::from(wanted)], "{delivery:?}");
+        }
+    }
+}
+
 /// On an idle cluster: request, bid and the start of the payload, the transfer, the disk, the
 /// acknowledgement. The times are those of the Replicast paper's network.
 #[test]
@@ -310,5 +344,29 @@ proptest! {
         }
         prop_assert_eq!(cluster.initiators[0].active(), 0);
         prop_assert_eq!(cluster.accepted_reservations(), 0);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Whatever is lost, late or damaged: a put that is done has its replicas, and each that counts knows of
+    /// how many.
+    #[test]
+    fn an_acknowledged_put_is_known_for_its_number_by_as_many(
+        fate in any_fate(),
+        unicast: bool,
+        puts in prop::collection::vec((1u8..=6, 0u64..3), 1..8),
+    ) {
+        let delivery = if unicast { Delivery::Unicast } else { Delivery::Multicast };
+        let mut cluster = TestCluster::new(delivery, 9, 1, fate);
+        for (replicas, n) in puts {
+            let request = cluster.put_on(replicas, n);
+            cluster.run();
+            if matches!(cluster.ended.last(), Some((r, Ended::Put { .. })) if *r == request) {
+                let told = cluster.wanted(n).into_iter().filter(|wanted| *wanted >= replicas);
+                prop_assert!(told.count() >= usize::from(replicas), "{:?}", cluster.wanted(n));
+            }
+        }
     }
 }

@@ -77,7 +77,9 @@ impl Calendar {
         }
         let at = self.slots.partition_point(|slot| slot.window.start < window.start);
         let state = State::Accepted;
-        self.slots.insert(at, Reservation { request, round, state, window, payload, bid_at: now });
+        let (replicas, bid_at) = (None, now);
+        let new = Reservation { request, round, state, window, payload, replicas, bid_at };
+        self.slots.insert(at, new);
         self.check();
         Ok(())
     }
@@ -187,6 +189,7 @@ mod tests {
                         request: RequestId { initiator: InitiatorId(serial % 3), ..request },
                         round,
                         payload: SIZE,
+                        replicas: None,
                         not_before: wanted.start,
                         size: window.size_for(&Timing::published(), SIZE),
                         disk_delay: Span::ZERO,

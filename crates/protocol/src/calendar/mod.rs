@@ -94,6 +94,8 @@ pub struct Reservation {
     pub window: Window,
     /// What is to come in it.
     pub payload: Size,
+    /// Targets of the group that are to hold it; none where that was not said.
+    pub replicas: Option<u8>,
     /// When it was bid.
     pub bid_at: Time,
 }
@@ -106,6 +108,7 @@ impl Reservation {
             state: State::Tentative,
             window,
             payload: ask.payload,
+            replicas: ask.replicas,
             bid_at: now,
         }
     }
@@ -117,6 +120,8 @@ pub(crate) struct Ask {
     pub(crate) request: RequestId,
     pub(crate) round: u8,
     pub(crate) payload: Size,
+    /// Of a put: targets that are to hold it.
+    pub(crate) replicas: Option<u8>,
     /// The initiator cannot send, or the disk cannot deliver, before this time.
     pub(crate) not_before: Time,
     pub(crate) size: WindowSize,
@@ -271,16 +276,11 @@ impl Calendar {
         }
     }
 
-    /// Drops the accepted reservation of `request`: its chunk is here, or will not come. Says
-    /// whether there was one.
-    pub fn release(&mut self, request: RequestId) -> bool {
-        match self.position(request) {
-            Some(i) if self.slots[i].state == State::Accepted => {
-                self.slots.remove(i);
-                true
-            }
-            _ => false,
-        }
+    /// Drops the accepted reservation of `request`, if there is one, and gives it: its chunk is here, or
+    /// will not come.
+    pub fn release(&mut self, request: RequestId) -> Option<Reservation> {
+        let at = self.position(request)?;
+        (self.slots[at].state == State::Accepted).then(|| self.slots.remove(at))
     }
 
     /// Payload that has been accepted and is still to come.

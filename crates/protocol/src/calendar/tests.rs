@@ -28,6 +28,7 @@ fn ask(serial: u32) -> Ask {
         request: request(serial),
         round: 0,
         payload: Size::from_kib(128),
+        replicas: None,
         not_before: Time::ZERO,
         size,
         disk_delay: Span::ZERO,
@@ -254,6 +255,7 @@ proptest! {
                         request: request(serial),
                         round,
                         payload: Size::from_kib(kib),
+                        replicas: None,
                         not_before: now + Span::from_ns(not_before),
                         size,
                         disk_delay: Span::from_ns(delay),
@@ -298,7 +300,7 @@ proptest! {
                 }
                 Step::Cancel { serial, round } => calendar.cancel(request(serial), round),
                 Step::Receive { serial } => {
-                    let held = calendar.release(request(serial));
+                    let held = calendar.release(request(serial)).is_some();
                     if held {
                         promised.retain(|(r, _)| *r != request(serial));
                     }

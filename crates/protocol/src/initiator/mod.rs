@@ -173,6 +173,11 @@ enum Progress {
     Over,
 }
 
+fn assert_replicas(replicas: u8) {
+    let is_possible = (1..=crate::message::MAX_REPLICAS).contains(&usize::from(replicas));
+    assert!(is_possible, "between one and eight replicas");
+}
+
 /// One initiator, with any number of puts and gets under way.
 #[derive(Debug, Clone)]
 pub struct Initiator {
@@ -191,10 +196,7 @@ impl Initiator {
     /// An initiator with nothing to do.
     pub fn new(config: InitiatorConfig) -> Initiator {
         assert!(config.max_rounds > 0, "a request asks at least once");
-        assert!(
-            (1..=crate::message::MAX_REPLICAS).contains(&usize::from(config.put.replicas)),
-            "between one and eight replicas"
-        );
+        assert_replicas(config.put.replicas);
         let shared = Shared { patience: config.put.choosy.map(Patience::new), ..Shared::default() };
         Initiator {
             config,
@@ -225,7 +227,7 @@ impl Initiator {
         self.rejected
     }
 
-    /// Starts to store `chunk`.
+    /// Starts to store `chunk` on as many targets as [`PutRules::replicas`] says.
     ///
     /// # Panics
     /// If `size` is zero.
@@ -237,13 +239,30 @@ impl Initiator {
         groups: &GroupMap,
         effects: &mut Vec<InitiatorEffect>,
     ) -> RequestId {
+        self.put_on(now, self.config.put.replicas, (chunk, size), groups, effects)
+    }
+
+    /// Starts to store a chunk of this name and size on `replicas` targets in different failure domains: at
+    /// least, for where more were wanted of the same chunk before, more stay wanted.
+    ///
+    /// # Panics
+    /// If the size is zero, or `replicas` not between 1 and [`crate::MAX_REPLICAS`].
+    pub fn put_on(
+        &mut self,
+        now: Time,
+        replicas: u8,
+        (chunk, size): (ChunkId, Size),
+        groups: &GroupMap,
+        effects: &mut Vec<InitiatorEffect>,
+    ) -> RequestId {
         assert!(size > Size::ZERO, "an empty chunk is never sent");
+        assert_replicas(replicas);
         let request = self.next_request();
         if let Some(patience) = &mut self.shared.patience {
             patience.next_put();
         }
         let mut put = self.spare.pop().unwrap_or_default();
-        put.start(request, chunk, size, groups.group_of(&chunk));
+        put.start(request, (chunk, size), groups.group_of(&chunk), replicas);
         let mut step =
             Step { now, config: &self.config, groups, shared: &mut self.shared, effects };
         put.ask(&mut step);

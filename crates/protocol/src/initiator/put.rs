@@ -32,7 +32,7 @@ pub(super) use proxied::Proxies;
 /// How an initiator puts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PutRules {
-    /// Wanted replicas, 1 to [`crate::MAX_REPLICAS`].
+    /// Wanted replicas where a put does not say, 1 to [`crate::MAX_REPLICAS`].
     pub replicas: u8,
     /// How payload travels, and with that how windows are chosen.
     pub window_rule: WindowRule,
@@ -60,6 +60,8 @@ pub(super) struct Put {
     chunk: ChunkId,
     size: Size,
     group: GroupId,
+    /// Wanted replicas.
+    replicas: u8,
     round: Round,
     /// How many of the last rounds found no common window.
     rounds_without_window: u8,
@@ -93,6 +95,7 @@ impl Default for Put {
             chunk: ChunkId([0; 32]),
             size: Size::ZERO,
             group: GroupId(0),
+            replicas: 0,
             round: Round::default(),
             rounds_without_window: 0,
             windows: Vec::new(),
@@ -113,12 +116,18 @@ impl Default for Put {
 
 impl Put {
     /// Makes this a new put, keeping its buffers.
-    pub(super) fn start(&mut self, request: RequestId, chunk: ChunkId, size: Size, group: GroupId) {
+    pub(super) fn start(
+        &mut self,
+        request: RequestId,
+        (chunk, size): (ChunkId, Size),
+        group: GroupId,
+        replicas: u8,
+    ) {
         let mut windows = core::mem::take(&mut self.windows);
         windows.clear();
         let mut held = core::mem::take(&mut self.held);
         held.clear();
-        *self = Put { request, chunk, size, group, windows, held, ..Put::default() };
+        *self = Put { request, chunk, size, group, replicas, windows, held, ..Put::default() };
     }
 
     pub(super) fn request(&self) -> RequestId {
@@ -133,7 +142,7 @@ impl Put {
     /// Replicas that are neither stored nor on their way. Two in one failure domain count as one.
     fn need(&self, step: &Step<'_>) -> usize {
         let have = step.groups.domains_of(self.group, self.stored.union(self.pending));
-        usize::from(step.config.put.replicas).saturating_sub(have)
+        usize::from(self.replicas).saturating_sub(have)
     }
 
     /// Members in failure domains that neither hold the chunk nor will.
@@ -170,6 +179,7 @@ impl Put {
             chunk: self.chunk,
             size: self.size,
             not_before: self.not_before,
+            replicas: self.replicas,
         });
         step.effects.push(InitiatorEffect::Multicast { group: self.group, to: asked, message });
     }
@@ -187,6 +197,11 @@ impl Put {
                     }
                     BidAnswer::Window(_) => {}
                     BidAnswer::AlreadyStored => self.stored.insert(bid.position),
+                    // Its acknowledgement may have overtaken this.
+                    BidAnswer::Raising if self.stored.contains(bid.position) => {}
+                    BidAnswer::Raising => {
+                        self.await_acks(Members::only(bid.position), step.now, step);
+                    }
                     BidAnswer::NotNow { retry_after } => {
                         self.round.not_now(retry_after.min(step.config.horizon));
                     }
@@ -255,7 +270,7 @@ impl Put {
     /// Ends the put if it has its replicas, and starts another round if it lacks some and none is
     /// under way.
     fn go_on(&mut self, step: &mut Step<'_>) -> Progress {
-        let replicas = usize::from(step.config.put.replicas);
+        let replicas = usize::from(self.replicas);
         if step.groups.domains_of(self.group, self.stored) >= replicas {
             self.cancel_round(step);
             self.send_rest(step);

@@ -33,6 +33,8 @@ pub enum FindAnswer {
     Held {
         /// The size of the chunk.
         size: Size,
+        /// Targets that are to hold it, as it was stored here, 1 to [`super::MAX_REPLICAS`].
+        replicas: u8,
     },
     /// It is not here.
     NotHeld,

@@ -92,7 +92,7 @@ impl Member {
 
     /// Gives up what has been granted to `request`; says whether there was something.
     pub(super) fn release(&mut self, request: RequestId) -> bool {
-        self.calendar.release(request)
+        self.calendar.release(request).is_some()
     }
 
     /// Takes back what should have been reported long ago. The report may be lost, or the chunk, or

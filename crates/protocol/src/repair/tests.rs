@@ -19,6 +19,10 @@ impl Inventory for Held {
     fn chunk_from(&self, from: Bound<ChunkId>) -> Option<ChunkId> {
         self.0.range((from, Bound::Unbounded)).next().copied()
     }
+
+    fn wanted(&self, chunk: &ChunkId) -> Option<u8> {
+        self.0.contains(chunk).then_some(3)
+    }
 }
 
 fn chunk(n: u8) -> ChunkId {
@@ -67,7 +71,7 @@ impl Rig {
     fn step(&mut self, end: Time) -> bool {
         if !self.open.is_empty() {
             let effect = self.open.remove(0);
-            let (RepairEffect::PutAgain(of) | RepairEffect::Read(of) | RepairEffect::Recover(of)) =
+            let (RepairEffect::PutAgain(of) | RepairEffect::Read(of) | RepairEffect::Recover(of, _)) =
                 effect
             else {
                 unreachable!("wishes are kept apart")
@@ -104,9 +108,9 @@ fn a_walk_begins_at_the_place_of_the_position() {
 #[test]
 fn what_others_put_is_only_read() {
     let mut rig = Rig::new(0, [1, 2, 3, 4, 5, 6]);
-    rig.tell(RepairInput::Heard(chunk(1)));
+    rig.tell(RepairInput::Heard(chunk(1), 3));
     rig.tell(RepairInput::Changed);
-    rig.tell(RepairInput::Heard(chunk(5)));
+    rig.tell(RepairInput::Heard(chunk(5), 3));
     rig.run_for(Span::from_ms(1));
     assert!(rig.done.contains(&RepairEffect::Read(chunk(5))));
     assert!(rig.done.contains(&RepairEffect::PutAgain(chunk(1))), "heard before the walk");
@@ -115,6 +119,29 @@ fn what_others_put_is_only_read() {
     rig.tell(RepairInput::Changed);
     rig.run_for(Span::from_ms(1));
     assert!(rig.done.contains(&RepairEffect::PutAgain(chunk(5))));
+}
+
+/// Somebody else was told of fewer replicas: what it puts does not make up for those wanted here.
+#[test]
+fn what_others_put_on_fewer_targets_is_put_again() {
+    let mut rig = Rig::new(0, [1, 2]);
+    rig.tell(RepairInput::Changed);
+    rig.tell(RepairInput::Heard(chunk(1), 4));
+    rig.tell(RepairInput::Heard(chunk(2), 2));
+    rig.run_for(Span::from_ms(1));
+    let (put, read) = (|n| RepairEffect::PutAgain(chunk(n)), |n| RepairEffect::Read(chunk(n)));
+    assert!(rig.done.contains(&put(2)) && !rig.done.contains(&read(2)), "{:?}", rig.done);
+}
+
+/// Nobody can look up any more how many targets were to hold what is lost.
+#[test]
+fn what_is_lost_is_recovered_for_as_many_targets_however_often_that_fails() {
+    let mut rig = Rig::new(0, []);
+    rig.outcomes.insert(chunk(9), RepairOutcome::Failed);
+    rig.tell(RepairInput::Lost(chunk(9), 5));
+    rig.run_for(Span::from_ms(5));
+    assert!(rig.done.len() > 2, "{:?}", rig.done);
+    assert!(rig.done.iter().all(|done| *done == RepairEffect::Recover(chunk(9), 5)));
 }
 
 #[test]
@@ -146,14 +173,14 @@ fn what_fails_is_tried_again_soon() {
 fn what_is_lost_is_recovered_before_anything_else() {
     let mut rig = Rig::new(0, [1, 2, 3]);
     rig.outcomes.insert(chunk(9), RepairOutcome::Failed);
-    rig.tell(RepairInput::Lost(chunk(9)));
-    rig.tell(RepairInput::Lost(chunk(9)));
+    rig.tell(RepairInput::Lost(chunk(9), 3));
+    rig.tell(RepairInput::Lost(chunk(9), 3));
     rig.run_for(Span::from_us(200));
-    assert_eq!(rig.done, vec![RepairEffect::Recover(chunk(9))]);
+    assert_eq!(rig.done, vec![RepairEffect::Recover(chunk(9), 3)]);
     assert_eq!(rig.repair.statistics().under_replicated, 1);
     rig.outcomes.insert(chunk(9), RepairOutcome::Healed);
     rig.run_for(Span::from_ms(2));
-    assert_eq!(rig.done[1], RepairEffect::Recover(chunk(9)));
+    assert_eq!(rig.done[1], RepairEffect::Recover(chunk(9), 3));
     let statistics = rig.repair.statistics();
     assert_eq!((statistics.under_replicated, statistics.recovered), (0, 1));
 }
@@ -166,7 +193,7 @@ fn who_leaves_puts_everything_again_itself() {
     assert!(!rig.repair.has_handed_over(), "it stays");
     rig.done.clear();
     rig.tell(RepairInput::Leaves(true));
-    (1..4).for_each(|n| rig.tell(RepairInput::Heard(chunk(n))));
+    (1..4).for_each(|n| rig.tell(RepairInput::Heard(chunk(n), 3)));
     assert!(!rig.repair.has_handed_over());
     rig.run_for(Span::from_ms(1));
     assert_eq!(rig.done, [1, 2, 3].map(|n| RepairEffect::PutAgain(chunk(n))));
@@ -192,7 +219,7 @@ fn who_leaves_has_not_handed_over_what_failed_is_lost_or_came_later() {
     rig.run_for(Span::from_ms(2));
     assert!(rig.repair.has_handed_over());
     rig.outcomes.insert(chunk(9), RepairOutcome::Failed);
-    rig.tell(RepairInput::Lost(chunk(9)));
+    rig.tell(RepairInput::Lost(chunk(9), 3));
     rig.run_for(Span::from_us(200));
     assert!(!rig.repair.has_handed_over(), "one is lost and not recovered");
     rig.outcomes.clear();
@@ -214,7 +241,7 @@ fn who_leaves_has_not_handed_over_what_failed_is_lost_or_came_later() {
 fn what_is_under_way_when_a_target_is_told_to_leave_does_not_count() {
     let mut rig = Rig::new(0, [1, 2, 3]);
     rig.tell(RepairInput::Changed);
-    rig.tell(RepairInput::Heard(chunk(3)));
+    rig.tell(RepairInput::Heard(chunk(3), 3));
     rig.step(Time::NEVER);
     rig.tell(RepairInput::Leaves(true));
     let before = rig.done.len();
@@ -249,7 +276,7 @@ proptest! {
         }
         // What was in hand when it was told was not put without it.
         let mut uncounted: BTreeSet<ChunkId> = rig.open.iter().map(|effect| match effect {
-            RepairEffect::PutAgain(of) | RepairEffect::Read(of) | RepairEffect::Recover(of) => *of,
+            RepairEffect::PutAgain(of) | RepairEffect::Read(of) | RepairEffect::Recover(of, _) => *of,
             RepairEffect::WakeAt(_) => unreachable!("wishes are kept apart"),
         }).collect();
         rig.tell(RepairInput::Leaves(true));
@@ -260,7 +287,7 @@ proptest! {
             let before = rig.done.len();
             prop_assert!(rig.step(end), "it ends");
             for done in &rig.done[before..] {
-                let (RepairEffect::PutAgain(of) | RepairEffect::Recover(of)) = done else { continue };
+                let (RepairEffect::PutAgain(of) | RepairEffect::Recover(of, _)) = done else { continue };
                 let outcome = rig.outcomes.remove(of);
                 if !uncounted.remove(of) && outcome != Some(RepairOutcome::Failed) {
                     handed_over.insert(*of);
@@ -274,7 +301,7 @@ proptest! {
                     }
                     rig.tell(RepairInput::Stored);
                 }
-                Some((n, 3)) => rig.tell(RepairInput::Heard(chunk(n))),
+                Some((n, 3)) => rig.tell(RepairInput::Heard(chunk(n), 3)),
                 Some((_, 4)) => rig.tell(RepairInput::Changed),
                 _ => {}
             }

@@ -12,12 +12,12 @@ use slotcast_units::{Rate, Size, Span, Time};
 
 pub use disk::{Backpressure, DiskForecast};
 
-use crate::calendar::{Ask, Calendar, CalendarRules, NoReservation, OfferRule};
+use crate::calendar::{Ask, Calendar, CalendarRules, NoReservation, OfferRule, Reservation};
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId, Term};
 use crate::message::{
     AckOutcome, Bid, BidAnswer, FindAnswer, FindReply, FindRequest, GetAccept, GetRequest,
-    LateReject, Message, Occasion, Offer, OfferAnswer, PutAccept, PutRequest, ReplicaAck,
-    Undelivered,
+    LateReject, MAX_REPLICAS, Message, Occasion, Offer, OfferAnswer, PutAccept, PutRequest,
+    ReplicaAck, Undelivered,
 };
 use crate::timing::{Delivery, IdleExtension, Timing, WindowRule};
 use crate::window::Window;
@@ -41,10 +41,19 @@ pub struct TargetConfig {
     pub disk: DiskForecast,
 }
 
+#[expect(clippy::cast_possible_truncation, reason = "at most 8")]
+const MOST_REPLICAS: u8 = MAX_REPLICAS as u8;
+
 /// What the target has on its disks. The host looks it up; the machine only asks.
 pub trait Holdings {
     /// The size of `chunk`, if it is stored here.
     fn size_of(&self, chunk: &ChunkId) -> Option<Size>;
+
+    /// How many targets are to hold `chunk`, as it was stored here; asked only for a chunk that is. A host
+    /// that keeps no such numbers says the most, and none is ever raised.
+    fn replicas_of(&self, _chunk: &ChunkId) -> u8 {
+        MOST_REPLICAS
+    }
 
     /// The disk that holds `chunk`, counted from zero; asked only for a chunk that is stored here.
     fn disk_of(&self, _chunk: &ChunkId) -> u16 {
@@ -119,6 +128,19 @@ pub enum TargetEffect {
         size: Size,
         /// On which of the target's disks, counted from zero.
         disk: u16,
+        /// How many targets are to hold it, to be stored with it; none where a proxy has found the window,
+        /// which is not told.
+        replicas: Option<u8>,
+    },
+    /// Note on stable storage that this many targets are to hold a chunk that is stored here for fewer, then
+    /// say [`TargetInput::Written`].
+    Raise {
+        /// For which request.
+        request: RequestId,
+        /// The chunk.
+        chunk: ChunkId,
+        /// How many targets are to hold it.
+        replicas: u8,
     },
     /// Read a chunk from the disk, then say [`TargetInput::Read`].
     Read {
@@ -300,16 +322,16 @@ impl Target {
             TargetInput::Received { request, chunk, size, intact } => {
                 let reserved = self.incoming.release(request);
                 match (reserved, intact) {
-                    (false, _) => self.acknowledge(request, AckOutcome::NoReservation, effects),
-                    (true, false) => self.acknowledge(request, AckOutcome::Damaged, effects),
-                    (true, true) => {
+                    (None, _) => self.acknowledge(request, AckOutcome::NoReservation, effects),
+                    (Some(_), false) => self.acknowledge(request, AckOutcome::Damaged, effects),
+                    (Some(Reservation { replicas, .. }), true) => {
                         let disk = self.config.disk.least_busy();
                         self.config.disk.submit(now, size, disk);
                         self.at_disk.push(AtDisk { request, disk, is_write: true });
-                        effects.push(TargetEffect::Write { request, chunk, size, disk });
+                        effects.push(TargetEffect::Write { request, chunk, size, disk, replicas });
                     }
                 }
-                if reserved && self.term != Term::NONE {
+                if reserved.is_some() && self.term != Term::NONE {
                     self.report(now, request, Occasion::Received, self.term, effects);
                 }
             }
@@ -349,14 +371,34 @@ impl Target {
         if m.skip.contains(self.config.position) {
             return;
         }
-        let answer = if holdings.size_of(&m.chunk).is_some() {
-            BidAnswer::AlreadyStored
-        } else {
-            self.bid(now, m)
+        let answer = match holdings.size_of(&m.chunk) {
+            None => self.bid(now, m),
+            Some(_) if holdings.replicas_of(&m.chunk) >= m.replicas => BidAnswer::AlreadyStored,
+            Some(size) => {
+                let disk = holdings.disk_of(&m.chunk);
+                self.raise(now, m, (size, disk), effects);
+                BidAnswer::Raising
+            }
         };
         let bid =
             Bid { request: m.request, round: m.round, position: self.config.position, answer };
         effects.push(TargetEffect::Send { to: m.request.initiator, message: Message::Bid(bid) });
+    }
+
+    /// The chunk is here, for fewer replicas than `m` wants. A repeated request finds that in hand.
+    fn raise(
+        &mut self,
+        now: Time,
+        m: &PutRequest,
+        (size, disk): (Size, u16),
+        effects: &mut Vec<TargetEffect>,
+    ) {
+        let PutRequest { request, chunk, replicas, .. } = *m;
+        if !self.is_writing(request) {
+            self.config.disk.submit(now, size, disk);
+            self.at_disk.push(AtDisk { request, disk, is_write: true });
+            effects.push(TargetEffect::Raise { request, chunk, replicas });
+        }
     }
 
     fn bid(&mut self, now: Time, m: &PutRequest) -> BidAnswer {
@@ -378,6 +420,7 @@ impl Target {
             request: m.request,
             round: m.round,
             payload: m.size,
+            replicas: Some(m.replicas),
             not_before: m.not_before,
             size,
             disk_delay: self.config.disk.delay(
@@ -459,7 +502,9 @@ impl Target {
             self.rejected += 1;
             return;
         }
-        let held = holdings.size_of(&m.chunk).map(|size| FindAnswer::Held { size });
+        let replicas = || holdings.replicas_of(&m.chunk);
+        let held = holdings.size_of(&m.chunk);
+        let held = held.map(|size| FindAnswer::Held { size, replicas: replicas() });
         let answer = held.unwrap_or(FindAnswer::NotHeld);
         let reply = FindReply { request: m.request, position: self.config.position, answer };
         let message = Message::FindReply(reply);
@@ -501,6 +546,7 @@ impl Target {
             request: m.request,
             round: m.round,
             payload: size,
+            replicas: None,
             not_before: m.not_before.max(acceptance + read),
             size: width,
             disk_delay: Span::ZERO,
@@ -598,6 +644,7 @@ impl Target {
             request,
             round,
             payload: size,
+            replicas: None,
             not_before: now,
             size: rule.size_for(&self.config.timing, size),
             disk_delay: Span::ZERO,

@@ -62,6 +62,7 @@ fn put_request() -> Message {
         chunk: CHUNK,
         size: SIZE,
         not_before: Time::ZERO,
+        replicas: 3,
     })
 }
 
@@ -101,7 +102,13 @@ fn a_put_goes_from_bid_to_acknowledgement() {
     target.handle(Time::from_ns(200_000), received, &empty(), &mut effects);
     assert_eq!(
         effects,
-        [TargetEffect::Write { request: request(), chunk: CHUNK, size: SIZE, disk: 0 }]
+        [TargetEffect::Write {
+            request: request(),
+            chunk: CHUNK,
+            size: SIZE,
+            disk: 0,
+            replicas: Some(3)
+        }]
     );
     effects.clear();
     let written = TargetInput::Written { request: request(), stable: true };
@@ -360,6 +367,49 @@ fn a_restart_forgets_what_was_promised_but_not_what_is_stored() {
     assert_eq!(bid_of(&say(&mut target, 30, &put_request(), &shelf)), BidAnswer::AlreadyStored);
 }
 
+/// A shelf with the chunk, for two replicas.
+struct ForTwo;
+
+impl Holdings for ForTwo {
+    fn size_of(&self, chunk: &ChunkId) -> Option<Size> {
+        (*chunk == CHUNK).then_some(SIZE)
+    }
+
+    fn replicas_of(&self, _: &ChunkId) -> u8 {
+        2
+    }
+}
+
+/// It does not count as a replica before the number is on stable storage.
+#[test]
+fn a_chunk_that_is_held_for_fewer_replicas_is_raised() {
+    let mut target = target();
+    let Message::PutRequest(ask) = put_request() else { unreachable!() };
+    let hear = |target: &mut Target, input: TargetInput<'_>| {
+        let mut effects = vec![];
+        target.handle(Time::ZERO, input, &ForTwo, &mut effects);
+        effects
+    };
+    let fewer = Message::PutRequest(PutRequest { replicas: 2, ..ask });
+    let effects = hear(&mut target, TargetInput::Message(&fewer));
+    assert_eq!(bid_of(&effects), BidAnswer::AlreadyStored);
+    let more = put_request();
+    let effects = hear(&mut target, TargetInput::Message(&more));
+    let raise = TargetEffect::Raise { request: request(), chunk: CHUNK, replicas: 3 };
+    assert_eq!(effects[0], raise);
+    assert_eq!(bid_of(&effects[1..]), BidAnswer::Raising);
+    // A repeated request finds that in hand.
+    let effects = hear(&mut target, TargetInput::Message(&more));
+    assert_eq!(bid_of(&effects), BidAnswer::Raising);
+    for (stable, outcome) in [(true, AckOutcome::Stored), (false, AckOutcome::DiskFailed)] {
+        let written = TargetInput::Written { request: request(), stable };
+        let ack = ReplicaAck { request: request(), position: 4, outcome };
+        let message = Message::ReplicaAck(ack);
+        let told = TargetEffect::Send { to: InitiatorId(7), message };
+        assert_eq!(hear(&mut target, written), [told]);
+    }
+}
+
 #[test]
 fn a_late_read_is_sent_in_the_next_window_if_the_target_does_so() {
     let shelf = Shelf([(CHUNK, SIZE)].into());
@@ -460,7 +510,7 @@ fn a_find_is_answered_and_reserves_nothing() {
     };
     assert_eq!(say(&mut target, 0, &ask(2), &empty()), [told(FindAnswer::NotHeld)]);
     let holding = Shelf([(CHUNK, SIZE)].into());
-    let held = told(FindAnswer::Held { size: SIZE });
+    let held = told(FindAnswer::Held { size: SIZE, replicas: 8 });
     assert_eq!(say(&mut target, 5, &ask(2), &holding), [held]);
     assert_eq!(say(&mut target, 5, &ask(2), &holding), [held], "as often as it is asked");
     assert_eq!(say(&mut target, 5, &ask(3), &holding), [], "another group's");

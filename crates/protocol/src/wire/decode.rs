@@ -85,6 +85,7 @@ impl Reader<'_> {
                 chunk: ChunkId(self.take()?),
                 size: self.size()?,
                 not_before: self.time()?,
+                replicas: self.replicas()?,
             }),
             layout::BID => Message::Bid(Bid {
                 request,
@@ -191,6 +192,7 @@ impl Reader<'_> {
         match self.u8()? {
             layout::WINDOW => Ok(BidAnswer::Window(self.window()?)),
             layout::ALREADY_STORED => Ok(BidAnswer::AlreadyStored),
+            layout::RAISING => Ok(BidAnswer::Raising),
             layout::NOT_NOW => Ok(BidAnswer::NotNow { retry_after: self.span()? }),
             tag => Err(WireError::Tag { field: "answer of a bid", tag }),
         }
@@ -209,7 +211,9 @@ impl Reader<'_> {
 
     fn find_answer(&mut self) -> Result<FindAnswer, WireError> {
         match self.u8()? {
-            layout::HELD => Ok(FindAnswer::Held { size: self.size()? }),
+            layout::HELD => {
+                Ok(FindAnswer::Held { size: self.size()?, replicas: self.replicas()? })
+            }
             layout::NOT_HELD => Ok(FindAnswer::NotHeld),
             tag => Err(WireError::Tag { field: "answer of a find", tag }),
         }

@@ -47,7 +47,7 @@ pub fn encoded_len(message: &Message) -> usize {
                 layout::ANSWER_LEN
                     + match m.answer {
                         BidAnswer::Window(_) => layout::WINDOW_LEN,
-                        BidAnswer::AlreadyStored => 0,
+                        BidAnswer::AlreadyStored | BidAnswer::Raising => 0,
                         BidAnswer::NotNow { .. } => layout::TIME_LEN,
                     }
             }
@@ -85,7 +85,7 @@ pub fn encoded_len(message: &Message) -> usize {
             Message::FindReply(m) => {
                 layout::FIND_REPLY_LEN
                     + match m.answer {
-                        FindAnswer::Held { .. } => layout::SIZE_LEN,
+                        FindAnswer::Held { .. } => layout::SIZE_LEN + 1,
                         FindAnswer::NotHeld => 0,
                     }
             }
@@ -131,6 +131,7 @@ fn body(message: &Message, out: &mut Vec<u8>) {
             out.extend_from_slice(&m.chunk.0);
             size(m.size, out);
             time(m.not_before, out);
+            out.push(m.replicas);
         }
         Message::Bid(m) => {
             out.extend_from_slice(&[m.round, m.position]);
@@ -140,6 +141,7 @@ fn body(message: &Message, out: &mut Vec<u8>) {
                     window(offered, out);
                 }
                 BidAnswer::AlreadyStored => out.push(layout::ALREADY_STORED),
+                BidAnswer::Raising => out.push(layout::RAISING),
                 BidAnswer::NotNow { retry_after } => {
                     out.push(layout::NOT_NOW);
                     span(retry_after, out);
@@ -252,9 +254,10 @@ fn body(message: &Message, out: &mut Vec<u8>) {
         Message::FindReply(m) => {
             out.push(m.position);
             match m.answer {
-                FindAnswer::Held { size: held } => {
+                FindAnswer::Held { size: held, replicas } => {
                     out.push(layout::HELD);
                     size(held, out);
+                    out.push(replicas);
                 }
                 FindAnswer::NotHeld => out.push(layout::NOT_HELD),
             }

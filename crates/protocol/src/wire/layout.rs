@@ -35,6 +35,7 @@ pub(super) const WINDOW: u8 = 1;
 pub(super) const ALREADY_STORED: u8 = 2;
 pub(super) const NOT_HELD: u8 = 2;
 pub(super) const NOT_NOW: u8 = 3;
+pub(super) const RAISING: u8 = 4;
 
 /// Tags of [`crate::Delivery`].
 pub(super) const MULTICAST: u8 = 1;
@@ -67,8 +68,8 @@ const TERM_LEN: usize = 5;
 
 /// Request, round, group, skip, chunk, not before.
 pub(super) const GET_REQUEST_LEN: usize = REQUEST_LEN + 1 + 4 + 8 + 32 + TIME_LEN;
-/// The same and a size.
-pub(super) const PUT_REQUEST_LEN: usize = GET_REQUEST_LEN + SIZE_LEN;
+/// The same, a size, and replicas.
+pub(super) const PUT_REQUEST_LEN: usize = GET_REQUEST_LEN + SIZE_LEN + 1;
 /// Request, round, position, tag: of a bid or an offer, without what the answer adds.
 pub(super) const ANSWER_LEN: usize = REQUEST_LEN + 1 + 1 + 1;
 /// Request, round, delivery, number of grants.
@@ -83,7 +84,7 @@ pub(super) const UNDELIVERED_LEN: usize = REQUEST_LEN + 1;
 pub(super) const LATE_REJECT_LEN: usize = REQUEST_LEN + 1 + 1;
 
 /// Request, round, group, skip, chunk, size, not before, replicas, over, number of taken windows.
-pub(super) const PROXY_REQUEST_LEN: usize = PUT_REQUEST_LEN + 1 + TERM_LEN + 1;
+pub(super) const PROXY_REQUEST_LEN: usize = PUT_REQUEST_LEN + TERM_LEN + 1;
 /// Request, round, term, tag: without what the answer adds.
 pub(super) const PROXY_REPLY_LEN: usize = REQUEST_LEN + 1 + TERM_LEN + 1;
 /// Request, round, group, skip, chunk, size, term, window, members.
@@ -120,7 +121,7 @@ const _: () = {
         PROXY_QUERY_LEN,
         PROXY_REPORT_LEN,
         FIND_REQUEST_LEN,
-        FIND_REPLY_LEN + SIZE_LEN,
+        FIND_REPLY_LEN + SIZE_LEN + 1,
     ];
     let mut i = 0;
     while i < others.len() {

@@ -32,6 +32,7 @@
 //! | 47 | 32 | chunk: its name |
 //! | 79 | 8 | size of the chunk |
 //! | 87 | 8 | not before: time |
+//! | 95 | 1 | wanted replicas: 1 to 8 |
 //!
 //! Body of 2, bid:
 //!
@@ -40,7 +41,7 @@
 //! | 26 | 8 | request |
 //! | 34 | 1 | round |
 //! | 35 | 1 | position |
-//! | 36 | 1 | answer: 1 a window, 2 already stored, 3 not now |
+//! | 36 | 1 | answer: 1 a window, 2 already stored, 3 not now, 4 raising |
 //! | 37 | 16 | with answer 1: the window |
 //! | 37 | 8 | with answer 3: retry after, in nanoseconds |
 //!
@@ -185,7 +186,7 @@
 //! | 26 | 8 | request |
 //! | 34 | 1 | position |
 //! | 35 | 1 | answer: 1 held, 2 not held |
-//! | 36 | 8 | with answer 1: the size of the chunk |
+//! | 36 | 9 | with answer 1: the size of the chunk (8), and the wanted replicas: 1 to 8 (1) |
 //!
 //! # What a receiver may rely on
 //!

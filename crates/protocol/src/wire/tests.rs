@@ -48,6 +48,7 @@ fn put_request() -> Message {
         chunk: chunk(),
         size: SIZE,
         not_before: LATE,
+        replicas: 6,
     })
 }
 
@@ -156,7 +157,7 @@ fn golden_found() -> Vec<(Message, u8, &'static str)> {
             15,
             "41424344 808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f",
         ),
-        (reply(FindAnswer::Held { size: SIZE }), 16, "3f 01 0102030000000000"),
+        (reply(FindAnswer::Held { size: SIZE, replicas: 5 }), 16, "3f 01 0102030000000000 05"),
         (reply(FindAnswer::NotHeld), 16, "3f 02"),
     ]
 }
@@ -188,7 +189,7 @@ fn golden() -> Vec<(Message, u8, &'static str)> {
             1,
             "03 41424344 f1f2f3f4f5f6f7f8 \
              808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f \
-             0102030000000000 6162636465666728",
+             0102030000000000 6162636465666728 06",
         ),
         (bid(BidAnswer::Window(WINDOW)), 2, "033f 01 3132333435363738 5152535455565738"),
         (bid(BidAnswer::AlreadyStored), 2, "033f 02"),
@@ -228,6 +229,7 @@ fn golden() -> Vec<(Message, u8, &'static str)> {
     .into_iter()
     .chain(golden_proxied())
     .chain(golden_found())
+    .chain([(bid(BidAnswer::Raising), 2, "033f 04")])
     .collect()
 }
 
@@ -314,9 +316,9 @@ fn what_is_no_datagram_of_this_version_is_refused() {
     for version in [0, 1, 3] {
         assert_eq!(refusal(&put_request(), 2, &[version]), WireError::Version(version));
     }
-    assert_eq!(decode(&good[..90]), Err(WireError::Length { declared: 69, actual: 64 }));
+    assert_eq!(decode(&good[..90]), Err(WireError::Length { declared: 70, actual: 64 }));
     let longer = [&good[..], &[0]].concat();
-    assert_eq!(decode(&longer), Err(WireError::Length { declared: 69, actual: 70 }));
+    assert_eq!(decode(&longer), Err(WireError::Length { declared: 70, actual: 71 }));
     assert_eq!(refusal(&put_request(), 3, &[0]), WireError::Kind(0));
     assert_eq!(refusal(&put_request(), 3, &[17]), WireError::Kind(17));
 }
@@ -325,7 +327,7 @@ fn what_is_no_datagram_of_this_version_is_refused() {
 fn a_body_that_does_not_fit_its_kind_is_refused() {
     let mut short = encoded(&put_request());
     short.pop();
-    assert_eq!(decode(&sealed(short)), Err(WireError::BodyTooShort { kind: 1, len: 68 }));
+    assert_eq!(decode(&sealed(short)), Err(WireError::BodyTooShort { kind: 1, len: 69 }));
     let mut long = encoded(&put_request());
     long.extend([0, 0]);
     assert_eq!(decode(&sealed(long)), Err(WireError::TrailingBytes { kind: 1, extra: 2 }));
@@ -353,7 +355,8 @@ fn unknown_alternatives_are_refused() {
     let messages = golden();
     let of_kind = |kind| messages.iter().find(|(_, k, _)| *k == kind).unwrap().0;
     for (kind, offset, field, tags) in [
-        (2, 36, "answer of a bid", [0, 4, 255]),
+        (1, 95, "number of replicas", [0, 9, 255]),
+        (2, 36, "answer of a bid", [0, 5, 255]),
         (3, 35, "delivery", [0, 3, 255]),
         (4, 35, "outcome", [0, 5, 255]),
         (6, 36, "answer of an offer", [0, 4, 255]),
@@ -363,6 +366,7 @@ fn unknown_alternatives_are_refused() {
         (11, 40, "answer of a proxy", [0, 4, 255]),
         (14, 44, "occasion", [0, 3, 255]),
         (16, 35, "answer of a find", [0, 3, 255]),
+        (16, 44, "number of replicas", [0, 9, 255]),
     ] {
         for tag in tags {
             let error = refusal(&of_kind(kind), offset, &[tag]);
@@ -448,6 +452,7 @@ fn the_bounds_themselves_are_allowed() {
             chunk: chunk(),
             size: MAX_CHUNK,
             not_before: last,
+            replicas: 8,
         }),
         Message::Offer(Offer {
             request: REQUEST,

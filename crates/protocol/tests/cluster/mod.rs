@@ -63,7 +63,7 @@ enum Due {
     ToTarget(u32, Message),
     ToInitiator(u32, Message),
     Received(u32, RequestId, ChunkId, Window),
-    Written(u32, RequestId, ChunkId, u32),
+    Written(u32, RequestId, (ChunkId, Option<u8>), u32),
     Read(u32, RequestId),
     Sent(u32, RequestId),
     Delivered(RequestId),
@@ -83,12 +83,18 @@ pub enum Ended {
 #[derive(Debug, Default)]
 pub struct Disk {
     pub chunks: BTreeMap<ChunkId, Size>,
+    /// How many targets are to hold each, as far as that was said.
+    pub wanted: BTreeMap<ChunkId, u8>,
     free_at: Time,
 }
 
 impl Holdings for &Disk {
     fn size_of(&self, chunk: &ChunkId) -> Option<Size> {
         self.chunks.get(chunk).copied()
+    }
+
+    fn replicas_of(&self, chunk: &ChunkId) -> u8 {
+        self.wanted.get(chunk).copied().unwrap_or(8)
     }
 }
 
@@ -311,6 +317,20 @@ impl TestCluster {
         request
     }
 
+    /// The first initiator stores chunk `n` on so many targets.
+    pub fn put_on(&mut self, replicas: u8, n: u64) -> RequestId {
+        let mut effects = Vec::new();
+        let (machine, what) = (&mut self.initiators[0], (chunk(n), CHUNK_SIZE));
+        let request = machine.put_on(self.now, replicas, what, &self.groups, &mut effects);
+        self.carry_out(0, effects);
+        request
+    }
+
+    /// How many targets are to hold chunk `n`, as each holder was told.
+    pub fn wanted(&self, n: u64) -> Vec<u8> {
+        self.disks.iter().filter_map(|disk| disk.wanted.get(&chunk(n)).copied()).collect()
+    }
+
     pub fn get(&mut self, n: u64) -> RequestId {
         let mut effects = Vec::new();
         let request = self.initiators[0].get(self.now, chunk(n), &self.groups, &mut effects);
@@ -372,13 +392,15 @@ impl TestCluster {
                 self.tell_target(t, input);
             }
             Due::Written(t, _, _, incarnation) if self.incarnations[t as usize] != incarnation => {}
-            Due::Written(t, request, chunk, _) => {
+            Due::Written(t, request, (chunk, wanted), _) => {
                 let stable = self.next_fate(|fate, counts| {
                     counts.2 += 1;
                     fate.disks.get(counts.2 - 1).copied().unwrap_or(true)
                 });
                 if stable && !self.dead.contains(&t) {
-                    self.disks[t as usize].chunks.insert(chunk, CHUNK_SIZE);
+                    let disk = &mut self.disks[t as usize];
+                    disk.chunks.insert(chunk, CHUNK_SIZE);
+                    disk.wanted.extend(wanted.map(|wanted| (chunk, wanted)));
                 }
                 self.tell_target(t, TargetInput::Written { request, stable });
             }
@@ -434,10 +456,16 @@ impl TestCluster {
                     let at = self.now + Timing::published().one_way();
                     self.send(at, Due::ToInitiator(i, message));
                 }
-                TargetEffect::Write { request, chunk, size, .. } => {
+                TargetEffect::Write { request, chunk, size, replicas, .. } => {
                     let done = self.use_disk(t, size);
                     let incarnation = self.incarnations[t as usize];
-                    self.at(done, Due::Written(t, request, chunk, incarnation));
+                    self.at(done, Due::Written(t, request, (chunk, replicas), incarnation));
+                }
+                TargetEffect::Raise { request, chunk, replicas } => {
+                    let done = self.use_disk(t, CHUNK_SIZE);
+                    let incarnation = self.incarnations[t as usize];
+                    let what = (chunk, Some(replicas));
+                    self.at(done, Due::Written(t, request, what, incarnation));
                 }
                 TargetEffect::Read { request, size, .. } => {
                     self.reads.push(t);

@@ -66,7 +66,7 @@ fn the_tables_are_as_long_as_the_messages() {
     assert_eq!(tables.len(), 17, "the header and sixteen messages");
     assert_eq!(end_of(&tables[0], 0), HEADER_LEN);
     let longest: Vec<usize> = tables[1..].iter().map(|table| end_of(table, HEADER_LEN)).collect();
-    assert_eq!(longest, [95, 53, 173, 36, 87, 61, 53, 35, 36, 166, 65, 116, 43, 69, 70, 44]);
+    assert_eq!(longest, [96, 53, 173, 36, 87, 61, 53, 35, 36, 166, 65, 116, 43, 69, 70, 45]);
     assert_eq!(longest.iter().max(), Some(&MAX_ENCODED_LEN));
 }
 
@@ -81,6 +81,7 @@ fn conversation() -> [(Header, Message); 2] {
         chunk: ChunkId(core::array::from_fn(|i| 0xe0 + u8::try_from(i).unwrap())),
         size: Size::from_kib(128),
         not_before: Time::from_ns(12_000_000),
+        replicas: 3,
     });
     let start = Time::from_ns(12_345_678);
     let answer = Message::Bid(Bid {

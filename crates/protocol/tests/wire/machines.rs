@@ -317,7 +317,7 @@ impl Stage {
                     }
                     continue;
                 }
-                TargetEffect::Write { request, .. } => {
+                TargetEffect::Write { request, .. } | TargetEffect::Raise { request, .. } => {
                     self.progress.written += 1;
                     TargetInput::Written { request, stable: request.serial != 1 }
                 }

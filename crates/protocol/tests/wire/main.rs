@@ -138,6 +138,7 @@ fn machines_bear_the_edges_of_time() {
                     chunk: ChunkId([0; 32]),
                     size: Size::from_mib(64),
                     not_before: last,
+                    replicas: 3,
                 });
                 stage.hear(now, &message);
             }

@@ -64,7 +64,8 @@ pub(crate) fn message() -> impl Strategy<Value = Message> {
 
 fn find_answer() -> impl Strategy<Value = FindAnswer> {
     prop_oneof![
-        1 => size().prop_map(|size| FindAnswer::Held { size }),
+        1 => (size(), replicas())
+            .prop_map(|(size, replicas)| FindAnswer::Held { size, replicas }),
         1 => Just(FindAnswer::NotHeld),
     ]
 }
@@ -198,9 +199,18 @@ fn sealed(kind: u8, body: &[u8]) -> Vec<u8> {
 }
 
 fn put_request() -> impl Strategy<Value = Message> {
-    (request(), round(), group(), skip(), chunk(), size(), time()).prop_map(
-        |(request, round, group, skip, chunk, size, not_before)| {
-            Message::PutRequest(PutRequest { request, round, group, skip, chunk, size, not_before })
+    (request(), round(), group(), skip(), chunk(), size(), time(), replicas()).prop_map(
+        |(request, round, group, skip, chunk, size, not_before, replicas)| {
+            Message::PutRequest(PutRequest {
+                request,
+                round,
+                group,
+                skip,
+                chunk,
+                size,
+                not_before,
+                replicas,
+            })
         },
     )
 }
@@ -211,6 +221,10 @@ fn get_request() -> impl Strategy<Value = Message> {
             Message::GetRequest(GetRequest { request, round, group, skip, chunk, not_before })
         },
     )
+}
+
+fn replicas() -> impl Strategy<Value = u8> {
+    1u8..=8
 }
 
 fn request() -> impl Strategy<Value = RequestId> {
@@ -299,6 +313,7 @@ fn bid_answer() -> impl Strategy<Value = BidAnswer> {
     prop_oneof![
         3 => window().prop_map(BidAnswer::Window),
         1 => Just(BidAnswer::AlreadyStored),
+        1 => Just(BidAnswer::Raising),
         1 => ns().prop_map(|ns| BidAnswer::NotNow { retry_after: Span::from_ns(ns) }),
     ]
 }

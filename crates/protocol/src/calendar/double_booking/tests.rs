@@ -37,6 +37,7 @@ fn ask(n: u32) -> Ask {
         request: request(n),
         round: 0,
         payload: Size::from_kib(128),
+        replicas: None,
         not_before: at(100_000),
         size: size(),
         disk_delay: Span::ZERO,
@@ -264,6 +265,7 @@ fn run(steps: Vec<Step>) -> Result<u64, TestCaseError> {
                     request: request(n),
                     round,
                     payload: Size::from_kib(kib),
+                    replicas: None,
                     not_before: now + Span::from_ns(not_before),
                     size,
                     disk_delay: Span::from_ns(delay),
@@ -316,7 +318,7 @@ fn run(steps: Vec<Step>) -> Result<u64, TestCaseError> {
                 }
             }
             Step::Receive { n } => {
-                if calendar.release(request(n)) {
+                if calendar.release(request(n)).is_some() {
                     promises.accepted.retain(|(r, _)| *r != request(n));
                 }
             }

@@ -35,7 +35,7 @@ impl Put {
             self.held.push(Held { round: self.round.number(), grant });
             self.send_at = self.send_at.min(grant.window.start);
         } else {
-            self.transfer(only(grant.position), grant.window.start, step);
+            self.transfer(Members::only(grant.position), grant.window.start, step);
         }
     }
 
@@ -50,7 +50,7 @@ impl Put {
             }
             if step.now + transfer <= window.end {
                 self.held.remove(i);
-                self.transfer(only(position), step.now, step);
+                self.transfer(Members::only(position), step.now, step);
             } else {
                 self.lose(i, step);
             }
@@ -61,7 +61,7 @@ impl Put {
     /// Hands over all transfers, each for its window: nobody is left to hear of a rejection.
     pub(super) fn send_rest(&mut self, step: &mut Step<'_>) {
         for Held { grant, .. } in core::mem::take(&mut self.held) {
-            self.transfer(only(grant.position), grant.window.start, step);
+            self.transfer(Members::only(grant.position), grant.window.start, step);
         }
         self.send_at = Time::NEVER;
     }
@@ -109,11 +109,4 @@ impl Put {
         let starts = self.held.iter().map(|held| held.grant.window.start);
         self.send_at = starts.min().unwrap_or(Time::NEVER);
     }
-}
-
-/// The set of one member.
-fn only(position: u8) -> Members {
-    let mut members = Members::NONE;
-    members.insert(position);
-    members
 }

@@ -68,8 +68,7 @@ impl Put {
             over: self.asking.over,
             taken: listed.iter().copied().collect::<Taken>(),
         });
-        let mut to = Members::NONE;
-        to.insert(position);
+        let to = Members::only(position);
         step.effects.push(InitiatorEffect::Multicast { group: self.group, to, message });
     }
 
@@ -101,7 +100,7 @@ impl Put {
         let useful = everybody.without(self.stored.union(self.pending));
         let sensible = !members.is_empty()
             && members.without(useful).is_empty()
-            && members.len() <= usize::from(step.config.put.replicas)
+            && members.len() <= usize::from(self.replicas)
             && step.config.believes(step.now, window);
         if !sensible {
             return Progress::Going;

@@ -71,7 +71,13 @@ fn the_losers_chunk_is_not_stored() {
     target.handle(Time::from_ns(170_000), received(request()), &empty(), &mut effects);
     assert_eq!(
         effects,
-        [TargetEffect::Write { request: request(), chunk: CHUNK, size: SIZE, disk: 0 }]
+        [TargetEffect::Write {
+            request: request(),
+            chunk: CHUNK,
+            size: SIZE,
+            disk: 0,
+            replicas: Some(3)
+        }]
     );
 }
 
