@@ -190,6 +190,7 @@ fn measure(point: &Point, data: &Path, stop: &AtomicBool) -> Result<LoadReport, 
         let address = listener.local_addr().map_err(failed)?;
         let _serving = Background::serve(node, listener).map_err(failed)?;
         let load = Load {
+            replicas: None,
             size: workload.chunk_size,
             concurrency: u16::try_from(workload.window).unwrap_or(u16::MAX),
             duration: run.length.saturating_sub(run.warmup),

@@ -68,7 +68,7 @@ fn chunks(path: &Path, size: usize) -> (f64, f64) {
         while begun < count && begun - ended < AT_A_TIME {
             bytes[..8].copy_from_slice(&(begun + ((size as u64) << 32)).to_le_bytes());
             let content = Content::of(Bytes::copy_from_slice(&bytes));
-            rig.store.handle(Input::Put(Ticket(begun), content), &mut rig.effects);
+            rig.store.handle(Input::Put(Ticket(begun), content, None), &mut rig.effects);
             begun += 1;
         }
         for effect in rig.step() {

@@ -68,6 +68,7 @@ pub struct Stored {
 /// Puts of one stream, a few at a time, in order.
 struct Puts<'a> {
     node: &'a Node,
+    replicas: Option<u8>,
     under_way: VecDeque<(ChunkId, oneshot::Receiver<PutResult>)>,
 }
 
@@ -78,7 +79,7 @@ impl Puts<'_> {
         }
         let content = Content::of(bytes);
         let chunk = content.chunk();
-        self.under_way.push_back((chunk, self.node.put(content)));
+        self.under_way.push_back((chunk, self.node.put_on(content, self.replicas)));
         Ok(chunk)
     }
 
@@ -95,7 +96,8 @@ impl Puts<'_> {
     }
 }
 
-/// Stores content that comes in pieces, in chunks of `chunk_size` bytes. Done when all of it, lists
+/// Stores content that comes in pieces, in chunks of `chunk_size` bytes, its lists and each chunk on as many
+/// targets as `replicas` says, or else the cluster's number. Done when all of it, lists
 /// included, is on stable storage. Memory: some 16 chunks, and 50 bytes for each chunk of the whole.
 ///
 /// # Errors
@@ -103,10 +105,11 @@ impl Puts<'_> {
 pub async fn store<E: std::fmt::Display>(
     node: &Node,
     chunk_size: usize,
+    replicas: Option<u8>,
     content: impl Stream<Item = Result<Bytes, E>>,
 ) -> Result<Stored, ContentError> {
     let mut content = std::pin::pin!(content);
-    let mut puts = Puts { node, under_way: VecDeque::new() };
+    let mut puts = Puts { node, replicas, under_way: VecDeque::new() };
     let mut parts = Vec::new();
     let mut length = 0;
     let mut gathered = BytesMut::new();

@@ -2,7 +2,7 @@
 //!
 //! | request | answer |
 //! |---|---|
-//! | `PUT /v1/content?chunk_size=1048576` | stores the body: `{"address", "length", "chunks"}` |
+//! | `PUT /v1/content?chunk_size=1048576&replicas=3` | stores the body: `{"address", "length", "chunks"}` |
 //! | `GET /v1/content/ADDRESS` | the content |
 //! | `GET /v1/content/ADDRESS/chunks` | its chunks, with the targets that hold each |
 //! | `GET /v1/status` | the targets: what they can do, what they hold |
@@ -71,6 +71,7 @@ fn address(text: &str) -> Result<Address, Problem> {
 #[derive(Deserialize)]
 struct PutQuery {
     chunk_size: Option<usize>,
+    replicas: Option<u64>,
 }
 
 /// What a put answers.
@@ -91,6 +92,9 @@ pub struct ChunkAnswer {
     pub address: String,
     /// Its length in bytes; 0 if nobody who answered holds it.
     pub length: u64,
+    /// How many targets are to hold it; 0 if nobody who answered does.
+    #[serde(default)]
+    pub replicas: u8,
     /// Numbers of the targets that hold it, of all nodes.
     pub holders: Vec<u32>,
     /// Numbers of the targets of its group that did not answer: they may hold it or not.
@@ -112,7 +116,12 @@ async fn put_content(
         let message = format!("chunk_size is from {least} to {most} bytes, not {chunk_size}");
         return Err(Problem(StatusCode::BAD_REQUEST, message));
     }
-    let stored = content_stream::store(&node, chunk_size, body.into_data_stream()).await;
+    let replicas = match query.replicas {
+        Some(replicas) => Some(possible_replicas(&node, replicas).await?),
+        None => None,
+    };
+    let content = body.into_data_stream();
+    let stored = content_stream::store(&node, chunk_size, replicas, content).await;
     let content_stream::Stored { address, length, chunks } = match stored {
         Ok(stored) => stored,
         Err(error @ ContentError::TooFewReplicas(_)) => {
@@ -122,6 +131,19 @@ async fn put_content(
         Err(error) => return Err(error.into()),
     };
     Ok(Json(PutAnswer { address: address.to_string(), length, chunks }))
+}
+
+/// The number, if chunks can be on so many targets.
+async fn possible_replicas(node: &Node, replicas: u64) -> Result<u8, Problem> {
+    let most = node.most_replicas().await.map_err(|_| Problem::from(ContentError::Stopped))?;
+    let possible = u8::try_from(replicas).ok().filter(|n| (1..=most).contains(&usize::from(*n)));
+    possible.ok_or_else(|| {
+        let message = format!(
+            "replicas is from 1 to {most} in this cluster, not {replicas}: no two of a chunk share a failure \
+             domain of its group"
+        );
+        Problem(StatusCode::BAD_REQUEST, message)
+    })
 }
 
 /// Which targets of this node take no puts, for whoever was refused.
@@ -168,12 +190,19 @@ async fn get_chunks(
         let node = node.clone();
         async move {
             let holders = node.holders(part.address.chunk()).await;
-            let Holders { targets, silent_targets, silent_nodes, size } =
+            let Holders { targets, silent_targets, silent_nodes, size, replicas } =
                 holders.map_err(|_| Problem::from(ContentError::Stopped))?;
             let length = size.map_or(part.length, Size::as_bytes);
             let address = part.address.to_string();
-            let holders = targets;
-            Ok::<_, Problem>(ChunkAnswer { address, length, holders, silent_targets, silent_nodes })
+            let (holders, replicas) = (targets, replicas.unwrap_or(0));
+            Ok::<_, Problem>(ChunkAnswer {
+                address,
+                length,
+                replicas,
+                holders,
+                silent_targets,
+                silent_nodes,
+            })
         }
     });
     // Where a member is silent, each takes as long as its group is waited for.

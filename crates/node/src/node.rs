@@ -10,8 +10,8 @@ use std::thread::{self, JoinHandle};
 use crossbeam_channel::{Sender, bounded, unbounded};
 use slotcast_protocol::{
     Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, Finder, GetRules,
-    GroupMap, IdleExtension, Initiator, InitiatorConfig, InitiatorId, LayoutError, Membership,
-    OfferRule, PutRules, Repair, RepairRules, TargetConfig, TargetId, Timing, WindowRule,
+    GroupMap, IdleExtension, Initiator, InitiatorConfig, InitiatorId, LayoutError, MAX_REPLICAS,
+    Membership, OfferRule, PutRules, Repair, RepairRules, TargetConfig, TargetId, Timing, WindowRule,
     selection::SequenceRule,
 };
 use slotcast_store::{Content, QueueRule};
@@ -115,6 +115,7 @@ struct Parts<'a> {
     records: bool,
     repairs: bool,
     membership: Membership,
+    replicas: u8,
 }
 
 /// What the nodes of a cluster agree on.
@@ -205,6 +206,7 @@ impl Node {
         let Timing { data_rate, trip, .. } = initiator.timing;
         let links = |rate| Links::new(rate, data_rate, trip, targets.len());
         let links = hosting.limits.link_rate.map(links);
+        let replicas = initiator.put.replicas;
         let folders = hosting.folders.iter().zip(targets);
         let targets = (0..).zip(folders);
         let finder = Finder::new(initiator.id, initiator.answer_timeout, 0);
@@ -221,6 +223,7 @@ impl Node {
             records: hosting.records,
             repairs: hosting.repairs,
             membership: Membership::Active,
+            replicas,
         };
         Node::run(Clock::start(), parts, |_| Ok(None))
     }
@@ -263,6 +266,7 @@ impl Node {
             records: false,
             repairs: true,
             membership: map.node(file.node).map_or(Membership::Active, |node| node.membership),
+            replicas: map.replicas,
         };
         let mut node = Node::run(clock, parts, |events| {
             let config = NetworkConfig {
@@ -337,14 +341,33 @@ impl Node {
         self.network.as_deref()
     }
 
-    /// Stores a chunk; the result comes when it is on stable storage at enough targets.
+    /// Stores a chunk on as many targets as the cluster's number says; the result comes when it is on stable
+    /// storage there.
     ///
     /// # Panics
     /// For an empty chunk.
     pub fn put(&self, content: Content) -> Receiver<PutResult> {
+        self.put_on(content, None)
+    }
+
+    /// The same on so many targets, if the number is given. Of those for which the chunk is stored already the
+    /// highest number stays.
+    ///
+    /// # Panics
+    /// For an empty chunk, or a number that is not between 1 and 8.
+    pub fn put_on(&self, content: Content, replicas: Option<u8>) -> Receiver<PutResult> {
         assert!(!content.bytes().is_empty(), "an empty chunk is never sent");
+        let is_possible = |n: u8| (1..=MAX_REPLICAS).contains(&usize::from(n));
+        assert!(replicas.is_none_or(is_possible), "between one and eight replicas");
         let (reply, result) = oneshot::channel();
-        let _ = self.events.send(Event::Put(content, reply));
+        let _ = self.events.send(Event::Put(content, replicas, reply));
+        result
+    }
+
+    /// The most targets on which any chunk can be: failure domains of the smallest group, at most 8.
+    pub fn most_replicas(&self) -> Receiver<usize> {
+        let (reply, result) = oneshot::channel();
+        let _ = self.events.send(Event::MostReplicas(reply));
         result
     }
 
@@ -427,7 +450,7 @@ fn open_target(
     let rate = parts.disk_rates.get(&id).copied().or(parts.disk_rate);
     let (store, disk, unusable) = match folder {
         Ok(folder) => {
-            let store = folder.config();
+            let store = slotcast_store::Config { replicas: parts.replicas, ..folder.config() };
             (store, Disk::start(folder, 2, buffers.clone(), rate, &report)?, None)
         }
         Err(unusable) => {
@@ -435,6 +458,7 @@ fn open_target(
             tracing::error!(target = id.0, folder = %path.display(), cause = %unusable, "folder unusable");
             let store = slotcast_store::Config {
                 segment_size: parts.segment_size,
+                replicas: parts.replicas,
                 ..slotcast_store::Config::new(slotcast_store::Identity([0; 32]))
             };
             (store, Disk::unusable(error, report), Some(unusable))

@@ -47,7 +47,10 @@ const LOOK: Span = Span::from_secs(1);
 
 /// What others want of the reactor.
 pub(crate) enum Event {
-    Put(Content, oneshot::Sender<PutResult>),
+    /// On so many targets, or on as many as the cluster's number says.
+    Put(Content, Option<u8>, oneshot::Sender<PutResult>),
+    /// The most targets on which any chunk can be.
+    MostReplicas(oneshot::Sender<usize>),
     Get(ChunkId, oneshot::Sender<GetResult>),
     Holders(ChunkId, oneshot::Sender<Holders>),
     Status(oneshot::Sender<Vec<TargetStatus>>),
@@ -102,6 +105,7 @@ enum Running {
     Recover {
         target: TargetId,
         chunk: ChunkId,
+        replicas: u8,
         content: Option<Content>,
     },
 }
@@ -271,7 +275,11 @@ impl Reactor {
     fn event(&mut self, event: Event) -> bool {
         let now = self.clock.now();
         match event {
-            Event::Put(content, reply) => self.put(now, content, reply),
+            Event::Put(content, replicas, reply) => {
+                let request = self.start_put(now, &content, replicas);
+                self.running.insert(request, Running::Put(content, reply));
+            }
+            Event::MostReplicas(reply) => drop(reply.send(self.groups.most_replicas())),
             Event::Get(chunk, reply) => {
                 let request = self.start_get(now, chunk);
                 self.running.insert(request, Running::Get(None, reply));
@@ -309,17 +317,13 @@ impl Reactor {
         self.tell_initiator(now, InitiatorInput::Delivered { request, intact });
     }
 
-    fn put(&mut self, now: Time, content: Content, reply: oneshot::Sender<PutResult>) {
-        let request = self.start_put(now, &content);
-        self.running.insert(request, Running::Put(content, reply));
-    }
-
-    fn start_put(&mut self, now: Time, content: &Content) -> RequestId {
+    fn start_put(&mut self, now: Time, content: &Content, replicas: Option<u8>) -> RequestId {
         let size = Size::from_bytes(content.bytes().len() as u64);
         let (chunk, before) = (content.chunk(), self.initiator_effects.len());
         let effects = &mut self.initiator_effects;
-        let request = self.initiator.put(now, chunk, size, &self.groups, effects);
-        self.record(now, InitiatorHeard::Put(chunk, size), before);
+        let what = (chunk, size);
+        let request = self.initiator.put_on(now, replicas, what, &self.groups, effects);
+        self.record(now, InitiatorHeard::Put(chunk, size, replicas), before);
         request
     }
 
@@ -503,8 +507,12 @@ impl Reactor {
                     }
                     _ => self.at(start, Due::Delivery(target, request, content)),
                 },
-                TargetWish::PutAgain(content) => self.put_again(now, target, content),
-                TargetWish::Recover(chunk) => self.recover(now, target, chunk),
+                TargetWish::PutAgain(content, replicas) => {
+                    self.put_again(now, target, content, replicas);
+                }
+                TargetWish::Recover(chunk, replicas) => {
+                    self.recover(now, target, chunk, replicas);
+                }
                 TargetWish::WakeRepair(time) => self.at(time, Due::WakeRepair(target)),
             }
         }
@@ -593,8 +601,8 @@ impl Reactor {
                 };
                 self.tell_repair(now, target, RepairInput::Ended(content.chunk(), outcome));
             }
-            (Some(Running::Recover { target, content: Some(content), .. }), None) => {
-                self.put_again(now, target, content);
+            (Some(Running::Recover { target, content: Some(content), replicas, .. }), None) => {
+                self.put_again(now, target, content, replicas);
             }
             (Some(Running::Recover { target, chunk, .. }), failure) => {
                 let outcome = match failure {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use slotcast_protocol::tape::TargetEntry;
 use slotcast_protocol::{
-    AckOutcome, ChunkId, InitiatorId, Membership, Message, Repair, RepairEffect, RepairInput,
+    AckOutcome, ChunkId, InitiatorId, Inventory, Membership, Message, Repair, RepairEffect, RepairInput,
     RepairOutcome, RepairProgress, RepairStatistics, RequestId, State, TargetConfig, TargetId,
 };
 use slotcast_store::{
@@ -23,10 +23,10 @@ pub(crate) enum TargetWish {
     Send(InitiatorId, Message),
     /// Send a chunk to the initiator of the request, from this time on.
     Transfer { request: RequestId, content: Content, start: Time },
-    /// Put this into the group again, and say how it ended with [`TargetHost::repair`].
-    PutAgain(Content),
-    /// Fetch this and put it into the group again; the same.
-    Recover(ChunkId),
+    /// Put this into the group again, on so many targets, and say how it ended with [`TargetHost::repair`].
+    PutAgain(Content, u8),
+    /// Fetch this and put it into the group again, on so many targets; the same.
+    Recover(ChunkId, u8),
     /// Say [`RepairInput::Wake`] then.
     WakeRepair(Time),
 }
@@ -297,7 +297,9 @@ impl TargetHost {
                         self.reading.insert(chunk, put);
                         self.machine.fetch(now, chunk, &mut self.effects);
                     }
-                    RepairEffect::Recover(chunk) => wishes.push(TargetWish::Recover(chunk)),
+                    RepairEffect::Recover(chunk, replicas) => {
+                        wishes.push(TargetWish::Recover(chunk, replicas));
+                    }
                     RepairEffect::WakeAt(time) => wishes.push(TargetWish::WakeRepair(time)),
                 }
             }
@@ -345,14 +347,19 @@ impl TargetHost {
                 RepairInput::Leaves(self.membership.leaves())
             }
             StoringEffect::NotOpened(error) => return news.push(TargetNews::NotOpened(error)),
-            StoringEffect::Lost(chunk) => {
+            StoringEffect::Lost(chunk, replicas) => {
                 self.journal.lost(self.id, &self.path, &chunk);
-                RepairInput::Lost(chunk)
+                RepairInput::Lost(chunk, replicas)
             }
             StoringEffect::Fetched(chunk, result) => match (result, self.reading.remove(&chunk)) {
                 // An empty chunk is never sent: it has no replicas to make.
                 (Ok(content), Some(true)) if !content.bytes().is_empty() => {
-                    return wishes.push(TargetWish::PutAgain(content));
+                    match self.machine.wanted(&chunk) {
+                        Some(replicas) => {
+                            return wishes.push(TargetWish::PutAgain(content, replicas));
+                        }
+                        None => RepairInput::Ended(chunk, RepairOutcome::NotFound),
+                    }
                 }
                 (Ok(_), Some(_)) => RepairInput::Ended(chunk, RepairOutcome::Complete),
                 // Compaction has moved it while it was read.

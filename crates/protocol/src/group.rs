@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::ids::{ChunkId, GroupId, TargetId};
+use crate::message::MAX_REPLICAS;
 
 /// Positions in a negotiating group, at most [`Members::CAPACITY`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -415,6 +416,13 @@ impl GroupMap {
         members.iter().filter(is_first).count()
     }
 
+    /// The most targets on which any chunk can be, in different failure domains: as many as every group has,
+    /// and at most [`MAX_REPLICAS`]. O(targets).
+    pub fn most_replicas(&self) -> usize {
+        let domains = |group| self.domains_of(group, self.members_for_puts(group));
+        (0..self.groups()).map(|group| domains(GroupId(group))).fold(MAX_REPLICAS, usize::min)
+    }
+
     /// All positions of `group` in a failure domain of one of `members`, these among them.
     pub fn sharing_a_domain(&self, group: GroupId, members: Members) -> Members {
         if self.is_flat() {
@@ -464,6 +472,16 @@ mod tests {
             let domains: BTreeSet<u32> = members.iter().map(|&t| map.domain(t)).collect();
             assert_eq!(domains.len(), 9, "group {group}: {members:?}");
         }
+    }
+
+    #[test]
+    fn no_chunk_can_be_on_more_targets_than_its_group_has_domains() {
+        let most = |targets, size, domain| {
+            GroupMap::new(targets, size, domain).map(|groups| groups.most_replicas())
+        };
+        assert_eq!(most(9, 9, 1), Ok(8));
+        assert_eq!(most(12, 6, 1), Ok(6));
+        assert_eq!(most(12, 12, 4), Ok(3));
     }
 
     #[test]

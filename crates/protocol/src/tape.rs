@@ -88,8 +88,8 @@ impl TargetHeard {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(missing_docs, reason = "the same fields as of `InitiatorInput::Delivered`")]
 pub enum InitiatorHeard {
-    /// Put this chunk.
-    Put(ChunkId, Size),
+    /// Put this chunk on so many targets, or on as many as the rules say.
+    Put(ChunkId, Size, Option<u8>),
     /// Get this chunk.
     Get(ChunkId),
     /// A message arrived.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use slotcast_protocol::ChunkId;
 
 use crate::footer::Entry;
-use crate::record::{BLOCK, HEADER, Identity, Kind, Record};
+use crate::record::{BLOCK, HEADER, Identity, Record};
 use crate::store::Ticket;
 
 /// A record that is not on disk yet.
@@ -34,7 +34,7 @@ pub(crate) struct Queue {
     /// Bytes on disk of all that waits.
     pub(crate) bytes: u64,
     /// What the last record of each chunk says that waits or is being written, copies excepted.
-    last: BTreeMap<ChunkId, (u64, Kind)>,
+    last: BTreeMap<ChunkId, Record>,
     /// Who else waits for the record with this sequence number.
     followers: BTreeMap<u64, Vec<Ticket>>,
 }
@@ -66,28 +66,28 @@ impl Queue {
     }
 
     pub(crate) fn push(&mut self, waiting: Waiting) {
-        let Record { chunk, sequence, kind, .. } = waiting.record;
+        let record = waiting.record;
         if matches!(waiting.asker, Asker::Ticket(_)) {
-            self.last.insert(chunk, (sequence, kind));
+            self.last.insert(record.chunk, record);
         }
-        self.bytes += waiting.record.extent();
+        self.bytes += record.extent();
         self.waiting.push_back(waiting);
     }
 
-    /// What holds for the chunk once everything is on disk, if a record of it is on its way.
-    pub(crate) fn outcome(&self, chunk: &ChunkId) -> Option<Kind> {
-        self.last.get(chunk).map(|(_, kind)| *kind)
+    /// The record that holds for the chunk once everything is on disk, if one of it is on its way.
+    pub(crate) fn outcome(&self, chunk: &ChunkId) -> Option<&Record> {
+        self.last.get(chunk)
     }
 
     /// `ticket` waits for the chunk's last record on its way, too.
     pub(crate) fn follow(&mut self, chunk: &ChunkId, ticket: Ticket) {
-        let (sequence, _) = self.last[chunk];
+        let sequence = self.last[chunk].sequence;
         self.followers.entry(sequence).or_default().push(ticket);
     }
 
     /// The record is on disk, or never will be. Says who followed it.
     pub(crate) fn settled(&mut self, record: &Record) -> Vec<Ticket> {
-        if self.last.get(&record.chunk).is_some_and(|(last, _)| *last == record.sequence) {
+        if self.last.get(&record.chunk).is_some_and(|last| last.sequence == record.sequence) {
             self.last.remove(&record.chunk);
         }
         self.followers.remove(&record.sequence).unwrap_or_default()

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use slotcast_protocol::ChunkId;
 
 use crate::io::{Op, SegmentId};
-use crate::record::{CHECK, HEADER, Identity, Kind, Record};
+use crate::record::{CHECK, HEADER, Identity, Kind, MOST_REPLICAS, Record, replicas_from};
 
 /// A record and where it lies in its segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,8 @@ const ENTRY: usize = 48;
 const TRAILER: usize = 64;
 const MAGIC: [u8; 4] = *b"SLCF";
 const REMOVAL: u32 = 1 << 31;
+/// Records begin at multiples of 64: these bits of an offset say how many replicas are wanted.
+const REPLICAS: u32 = 0xf;
 
 /// Length of a footer with `entries` entries.
 pub(crate) fn length(entries: usize) -> u64 {
@@ -41,7 +43,8 @@ pub(crate) fn encode(entries: &[Entry], data_end: u64, identity: &Identity) -> B
         let removal = if record.kind == Kind::Removal { REMOVAL } else { 0 };
         bytes.extend_from_slice(&record.chunk.0);
         bytes.extend_from_slice(&record.sequence.to_le_bytes());
-        bytes.extend_from_slice(&offset.to_le_bytes());
+        debug_assert!(offset & REPLICAS == 0, "a record begins at a multiple of 64");
+        bytes.extend_from_slice(&(offset | u32::from(record.replicas)).to_le_bytes());
         bytes.extend_from_slice(&(record.length | removal).to_le_bytes());
     }
     let of_entries = identity.check(&bytes);
@@ -99,19 +102,23 @@ impl Trailer {
         let entry = |bytes: &[u8]| {
             let length = u32::from_le_bytes(*bytes[44..].first_chunk()?);
             let kind = if length & REMOVAL == 0 { Kind::Put } else { Kind::Removal };
+            let offset = u32::from_le_bytes(*bytes[40..].first_chunk()?);
+            let [replicas, ..] = (offset & REPLICAS).to_le_bytes();
             let record = Record {
                 kind,
                 chunk: ChunkId(*bytes.first_chunk()?),
                 sequence: u64::from_le_bytes(*bytes[32..].first_chunk()?),
                 length: length & !REMOVAL,
+                replicas: replicas_from(replicas),
             };
-            Some(Entry { record, offset: u32::from_le_bytes(*bytes[40..].first_chunk()?) })
+            Some(Entry { record, offset: offset & !REPLICAS })
         };
         bytes.chunks_exact(ENTRY).map(entry).collect()
     }
 }
 
 const _: () = assert!(TRAILER == HEADER, "both are one line");
+const _: () = assert!(MOST_REPLICAS as u32 <= REPLICAS && REPLICAS < HEADER as u32);
 
 #[cfg(test)]
 mod tests {
@@ -121,18 +128,20 @@ mod tests {
     #[test]
     fn a_footer_comes_back_whole_or_not_at_all() {
         let identity = Identity([3; 32]);
-        let record = |kind, n: u8, length| Record {
+        let record = |kind, n: u8, length, replicas| Record {
             kind,
             chunk: ChunkId([n; 32]),
             sequence: u64::from(n),
             length,
+            replicas,
         };
         let entries = vec![
-            Entry { record: record(Kind::Put, 1, 5000), offset: 0 },
-            Entry { record: record(Kind::Removal, 2, 0), offset: 5120 },
+            Entry { record: record(Kind::Put, 1, 5000, 8), offset: 0 },
+            Entry { record: record(Kind::Removal, 2, 0, 0), offset: 5120 },
+            Entry { record: record(Kind::Put, 3, 64, 0), offset: 5184 },
         ];
         let bytes = encode(&entries, 8192, &identity);
-        assert_eq!(bytes.len() as u64, length(2));
+        assert_eq!(bytes.len() as u64, length(3));
         let read = |bytes: &[u8]| {
             let trailer = Trailer::decode(bytes, &identity)?;
             assert_eq!(trailer.data_end, 8192);

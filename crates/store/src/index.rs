@@ -20,6 +20,8 @@ pub(crate) struct Place {
 pub(crate) struct Live {
     pub(crate) place: Place,
     pub(crate) length: u32,
+    /// As in its record.
+    pub(crate) replicas: u8,
     sequence: u64,
 }
 
@@ -105,8 +107,8 @@ impl Index {
         if let Some(removal) = self.removals.remove(&chunk) {
             self.usage(removal.place.segment).live -= REMOVAL_EXTENT;
         }
-        let Record { length, sequence, .. } = record;
-        self.chunks.insert(chunk, Live { place, length, sequence });
+        let Record { length, sequence, replicas, .. } = record;
+        self.chunks.insert(chunk, Live { place, length, replicas, sequence });
         self.live_bytes += u64::from(length);
         self.usage(place.segment).live += record.extent();
     }
@@ -203,7 +205,8 @@ impl Index {
 const REMOVAL_EXTENT: u64 = crate::record::HEADER as u64;
 
 fn extent_of(length: u32) -> u64 {
-    Record { kind: Kind::Put, chunk: ChunkId([0; 32]), sequence: 0, length }.extent()
+    let chunk = ChunkId([0; 32]);
+    Record { kind: Kind::Put, chunk, sequence: 0, length, replicas: 0 }.extent()
 }
 
 #[cfg(test)]
@@ -214,7 +217,8 @@ mod tests {
 
     fn entry(kind: Kind, chunk: u8, sequence: u64, offset: u32) -> Entry {
         let length = if kind == Kind::Put { 100 } else { 0 };
-        Entry { record: Record { kind, chunk: ChunkId([chunk; 32]), sequence, length }, offset }
+        let chunk = ChunkId([chunk; 32]);
+        Entry { record: Record { kind, chunk, sequence, length, replicas: 0 }, offset }
     }
 
     #[test]

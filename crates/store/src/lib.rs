@@ -16,6 +16,7 @@
 //!   of the record that says so.
 //! * After a crash at any moment, with any part of what was not flushed on the disk or not, every
 //!   stored chunk is there, and none that was removed.
+//! * A put is reported as stored only when the number of replicas on record is at least the wanted one.
 //! * Content is given out only if its hash is its name. A record that fails is given up and reported,
 //!   so that the chunk can be replicated anew. (Rot that hits the note of a removal can bring the chunk
 //!   back, with the right content.)
@@ -28,6 +29,10 @@
 //! | batch, padded to 4096 | batch, padded | … free …         | footer entries … | trailer 64 B |
 //!   record: header 64 B, content, padding to 64
 //! ```
+//!
+//! A header, and the entry of a footer, say on how many targets the chunk is wanted; 0 stands for the
+//! cluster's number, whatever that is when it is read. A put of a stored chunk with a higher number writes the
+//! chunk anew, and what was there before is void; one with a lower number changes nothing.
 //!
 //! Headers and trailers carry a check keyed with the identity of the store, so that content which
 //! looks like a record is never taken for one.

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use slotcast_protocol::ChunkId;
+use slotcast_protocol::{ChunkId, MAX_REPLICAS};
 
 /// The identity of a store: 32 random bytes, made when it is formatted and kept with it. It keys the
 /// checks of its records, so nobody outside can make content that looks like one.
@@ -54,7 +54,17 @@ pub(crate) struct Record {
     pub(crate) sequence: u64,
     /// Length of the content.
     pub(crate) length: u32,
+    /// How many targets are to hold the chunk; 0 for the cluster's number.
+    pub(crate) replicas: u8,
 }
+
+/// A number of replicas as it was read: more than can be wanted is taken for the most.
+pub(crate) fn replicas_from(byte: u8) -> u8 {
+    byte.min(MOST_REPLICAS)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "at most 8")]
+pub(crate) const MOST_REPLICAS: u8 = MAX_REPLICAS as u8;
 
 impl Record {
     /// Length on disk, padding included.
@@ -74,6 +84,7 @@ impl Record {
             Kind::Put => 1,
             Kind::Removal => 2,
         };
+        bytes[5] = self.replicas;
         bytes[8..12].copy_from_slice(&self.length.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.sequence.to_le_bytes());
         bytes[24..56].copy_from_slice(&self.chunk.0);
@@ -97,6 +108,7 @@ impl Record {
         };
         Some(Record {
             kind,
+            replicas: replicas_from(bytes[5]),
             length: u32::from_le_bytes(*bytes[8..].first_chunk()?),
             sequence: u64::from_le_bytes(*bytes[16..].first_chunk()?),
             chunk: ChunkId(*bytes[24..].first_chunk()?),
@@ -110,7 +122,8 @@ mod tests {
 
     #[test]
     fn only_the_store_that_wrote_a_record_reads_it() {
-        let record = Record { kind: Kind::Put, chunk: ChunkId([7; 32]), sequence: 3, length: 1000 };
+        let chunk = ChunkId([7; 32]);
+        let record = Record { kind: Kind::Put, chunk, sequence: 3, length: 1000, replicas: 5 };
         let (mine, other) = (Identity([1; 32]), Identity([2; 32]));
         let bytes = record.encode(&mine);
         assert_eq!(Record::decode(&bytes, &mine), Some(record));
@@ -123,10 +136,29 @@ mod tests {
         assert_eq!(Record::decode(&bytes[..60], &mine), None);
     }
 
+    /// Records of before numbers were kept have a zero there.
+    #[test]
+    fn a_record_of_the_clusters_number_is_what_it_always_was() {
+        let record = Record {
+            kind: Kind::Put,
+            chunk: ChunkId([7; 32]),
+            sequence: 0x0203,
+            length: 0x0405,
+            replicas: 0,
+        };
+        let mut expected = [0; HEADER - CHECK];
+        expected[..5].copy_from_slice(b"SLC1\x01");
+        expected[8..10].copy_from_slice(&[5, 4]);
+        expected[16..18].copy_from_slice(&[3, 2]);
+        expected[24..].fill(7);
+        assert_eq!(record.encode(&Identity([1; 32]))[..HEADER - CHECK], expected);
+    }
+
     #[test]
     fn records_take_whole_lines() {
+        let chunk = ChunkId([0; 32]);
         let record =
-            |length| Record { kind: Kind::Put, chunk: ChunkId([0; 32]), sequence: 0, length };
+            |length| Record { kind: Kind::Put, chunk, sequence: 0, length, replicas: 0 };
         assert_eq!((record(0).extent(), record(0).padding()), (64, 0));
         assert_eq!((record(1).extent(), record(1).padding()), (128, 63));
         assert_eq!((record(64).extent(), record(64).padding()), (128, 0));

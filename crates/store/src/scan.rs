@@ -131,6 +131,7 @@ mod tests {
                 chunk: content.chunk(),
                 sequence: 1,
                 length: u32::try_from(length).expect("short"),
+                replicas: 0,
             };
             segment[place..place + HEADER].copy_from_slice(&record.encode(&IDENTITY));
         }

@@ -21,7 +21,7 @@ use crate::record::{BLOCK, HEADER, Identity, Kind, Record};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 
-/// Parameters of a store. All but `segments` must stay what they were when it was formatted.
+/// Parameters of a store. All but `segments` and `replicas` must stay what they were when it was formatted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
     /// What its records are checked with.
@@ -35,10 +35,13 @@ pub struct Config {
     pub batch: u64,
     /// A full segment is compacted when less than this of it holds, in percent.
     pub compact_below: u8,
+    /// How many targets are to hold a chunk that was put without a number of its own: the cluster's number,
+    /// 1 to 8.
+    pub replicas: u8,
 }
 
 impl Config {
-    /// With segments of 64 MiB, batches of 8 MiB, and compaction below one half.
+    /// With segments of 64 MiB, batches of 8 MiB, compaction below one half, and 3 replicas.
     pub const fn new(identity: Identity) -> Config {
         Config {
             identity,
@@ -46,6 +49,7 @@ impl Config {
             segments: u32::MAX,
             batch: 8 << 20,
             compact_below: 50,
+            replicas: 3,
         }
     }
 
@@ -58,8 +62,9 @@ impl Config {
 /// What a store is told.
 #[derive(Debug)]
 pub enum Input {
-    /// Store this.
-    Put(Ticket, Content),
+    /// Store this; so many targets are to hold it, or as many as the cluster's number says. If it is stored
+    /// for fewer, it is written anew.
+    Put(Ticket, Content, Option<u8>),
     /// Fetch this.
     Get(Ticket, ChunkId),
     /// Remove this.
@@ -100,8 +105,8 @@ pub enum Effect {
         existed: bool,
     },
     /// A stored chunk turned out to be unreadable: it is not stored here any more, and other replicas
-    /// must make up for it.
-    Lost(ChunkId),
+    /// must make up for it. So many targets were to hold it.
+    Lost(ChunkId, u8),
 }
 
 /// Why something was not written.
@@ -314,6 +319,16 @@ impl Store {
         self.index.get(chunk).map(|live| live.length)
     }
 
+    /// How many targets are to hold a chunk that is stored here.
+    pub fn replicas(&self, chunk: &ChunkId) -> Option<u8> {
+        self.index.get(chunk).map(|live| self.meant(live.replicas))
+    }
+
+    /// What a record means by its number.
+    fn meant(&self, replicas: u8) -> u8 {
+        if replicas == 0 { self.config.replicas } else { replicas }
+    }
+
     /// Stored chunks in the order of their names, from `from` on.
     pub fn chunks(&self, from: ChunkId) -> impl Iterator<Item = &ChunkId> {
         self.index.names(from)
@@ -322,7 +337,9 @@ impl Store {
     /// Takes an input, and appends what follows from it to `effects`.
     pub fn handle(&mut self, input: Input, effects: &mut Vec<Effect>) {
         match input {
-            Input::Put(ticket, content) => self.put(ticket, &content, effects),
+            Input::Put(ticket, content, replicas) => {
+                self.put(ticket, &content, replicas, effects);
+            }
             Input::Get(ticket, chunk) => self.get(ticket, chunk, effects),
             Input::Remove(ticket, chunk) => self.remove(ticket, chunk, effects),
             Input::Disk(op, result) => self.disk(op, result, effects),
@@ -355,14 +372,23 @@ impl Store {
         }
     }
 
-    fn put(&mut self, ticket: Ticket, content: &Content, effects: &mut Vec<Effect>) {
+    fn put(
+        &mut self,
+        ticket: Ticket,
+        content: &Content,
+        replicas: Option<u8>,
+        effects: &mut Vec<Effect>,
+    ) {
         let chunk = content.chunk();
+        let wanted = replicas.unwrap_or(self.config.replicas);
         if let Some(error) = self.refusal() {
             return effects.push(Effect::NotWritten(ticket, error));
         }
         match self.queue.outcome(&chunk) {
-            Some(Kind::Put) => return self.queue.follow(&chunk, ticket),
-            None if self.holds(&chunk) => {
+            Some(last) if last.kind == Kind::Put && self.meant(last.replicas) >= wanted => {
+                return self.queue.follow(&chunk, ticket);
+            }
+            None if self.replicas(&chunk).is_some_and(|held| held >= wanted) => {
                 return effects.push(Effect::Stored { ticket, already: true });
             }
             _ => {}
@@ -383,7 +409,9 @@ impl Store {
             return self.pump(effects);
         }
         let sequence = self.next_sequence();
-        let record = Record { kind: Kind::Put, chunk, sequence, length };
+        // The cluster's number may change, and then holds for chunks without one of their own.
+        let replicas = if wanted == self.config.replicas { 0 } else { wanted };
+        let record = Record { kind: Kind::Put, chunk, sequence, length, replicas };
         let content = content.bytes().clone();
         self.queue.push(Waiting { record, content, asker: Asker::Ticket(ticket) });
         self.pump(effects);
@@ -394,14 +422,14 @@ impl Store {
             return effects.push(Effect::NotWritten(ticket, error));
         }
         match self.queue.outcome(&chunk) {
-            Some(Kind::Removal) => return self.queue.follow(&chunk, ticket),
+            Some(last) if last.kind == Kind::Removal => return self.queue.follow(&chunk, ticket),
             None if !self.index.can_be_removed(&chunk) => {
                 return effects.push(Effect::Removed { ticket, existed: false });
             }
             _ => {}
         }
         let sequence = self.next_sequence();
-        let record = Record { kind: Kind::Removal, chunk, sequence, length: 0 };
+        let record = Record { kind: Kind::Removal, chunk, sequence, length: 0, replicas: 0 };
         let content = bytes::Bytes::new();
         self.queue.push(Waiting { record, content, asker: Asker::Ticket(ticket) });
         self.pump(effects);
@@ -478,10 +506,10 @@ impl Store {
     }
 
     fn lose(&mut self, chunk: ChunkId, place: Place, effects: &mut Vec<Effect>) {
-        if self.index.get(&chunk).is_some_and(|live| live.place == place) {
+        if let Some(live) = self.index.get(&chunk).filter(|live| live.place == place) {
             self.index.lose(chunk, place);
             self.statistics.lost += 1;
-            effects.push(Effect::Lost(chunk));
+            effects.push(Effect::Lost(chunk, self.meant(live.replicas)));
         }
     }
 

@@ -13,6 +13,7 @@ use slotcast_units::{Rate, Size, Span, Time};
 
 use crate::content::Content;
 use crate::io::{DiskError, Op, OpId, Output};
+use crate::record::MOST_REPLICAS;
 use crate::store::{Config, Effect, Input, ReadError, Standing, Statistics, Store, Ticket};
 
 /// What a [`StoringTarget`] wants of its host, or has found.
@@ -36,8 +37,9 @@ pub enum StoringEffect {
     Opened,
     /// The store cannot be opened.
     NotOpened(DiskError),
-    /// A stored chunk turned out to be unreadable; it is not stored here any more.
-    Lost(ChunkId),
+    /// A stored chunk turned out to be unreadable; it is not stored here any more. So many targets were to
+    /// hold it.
+    Lost(ChunkId, u8),
     /// What [`StoringTarget::fetch`] has asked for.
     Fetched(ChunkId, Result<Content, ReadError>),
 }
@@ -46,6 +48,8 @@ pub enum StoringEffect {
 #[derive(Debug, Clone, Copy)]
 enum Asker {
     Request(RequestId),
+    /// The chunk is read, to be written anew for so many replicas.
+    Raise(RequestId, u8),
     Host(ChunkId),
 }
 
@@ -151,6 +155,10 @@ impl Holdings for Shelf<'_> {
     fn size_of(&self, chunk: &ChunkId) -> Option<Size> {
         self.0.length(chunk).map(|length| Size::from_bytes(u64::from(length)))
     }
+
+    fn replicas_of(&self, chunk: &ChunkId) -> u8 {
+        self.0.replicas(chunk).unwrap_or(MOST_REPLICAS)
+    }
 }
 
 impl Inventory for StoringTarget {
@@ -161,6 +169,10 @@ impl Inventory for StoringTarget {
             Bound::Excluded(chunk) => (chunk, Some(chunk)),
         };
         self.store.chunks(first).find(|chunk| excluded != Some(**chunk)).copied()
+    }
+
+    fn wanted(&self, chunk: &ChunkId) -> Option<u8> {
+        self.store.replicas(chunk)
     }
 }
 
@@ -412,7 +424,7 @@ impl StoringTarget {
             }
             Effect::Opened => wanted.push(StoringEffect::Opened),
             Effect::NotOpened(error) => wanted.push(StoringEffect::NotOpened(error)),
-            Effect::Lost(chunk) => wanted.push(StoringEffect::Lost(chunk)),
+            Effect::Lost(chunk, replicas) => wanted.push(StoringEffect::Lost(chunk, replicas)),
             Effect::Stored { ticket, .. } => self.written(now, ticket, true),
             Effect::NotWritten(ticket, _) => self.written(now, ticket, false),
             Effect::Fetched(ticket, content) => self.fetched(now, ticket, Ok(content), wanted),
@@ -430,6 +442,9 @@ impl StoringTarget {
     ) {
         let request = match self.asked.remove(&ticket) {
             Some(Asker::Request(request)) => request,
+            Some(Asker::Raise(request, replicas)) => {
+                return self.read_for_raise(now, (request, replicas), result);
+            }
             Some(Asker::Host(chunk)) => return wanted.push(StoringEffect::Fetched(chunk, result)),
             None => return,
         };
@@ -443,6 +458,23 @@ impl StoringTarget {
         }
     }
 
+    fn read_for_raise(
+        &mut self,
+        now: Time,
+        (request, replicas): (RequestId, u8),
+        result: Result<Content, ReadError>,
+    ) {
+        match result {
+            Ok(content) => self.put(request, content, Some(replicas)),
+            Err(_) => self.tell(now, TargetInput::Written { request, stable: false }),
+        }
+    }
+
+    fn put(&mut self, request: RequestId, content: Content, replicas: Option<u8>) {
+        let ticket = self.ticket(Asker::Request(request));
+        self.store.handle(Input::Put(ticket, content, replicas), &mut self.store_effects);
+    }
+
     fn written(&mut self, now: Time, ticket: Ticket, stable: bool) {
         if let Some(Asker::Request(request)) = self.asked.remove(&ticket) {
             self.tell(now, TargetInput::Written { request, stable });
@@ -452,13 +484,14 @@ impl StoringTarget {
     fn target_effect(&mut self, now: Time, effect: TargetEffect, wanted: &mut Vec<StoringEffect>) {
         match effect {
             TargetEffect::Send { to, message } => wanted.push(StoringEffect::Send(to, message)),
-            TargetEffect::Write { request, .. } => match self.arrived.remove(&request) {
-                Some(content) => {
-                    let ticket = self.ticket(Asker::Request(request));
-                    self.store.handle(Input::Put(ticket, content), &mut self.store_effects);
-                }
+            TargetEffect::Write { request, replicas, .. } => match self.arrived.remove(&request) {
+                Some(content) => self.put(request, content, replicas),
                 None => self.tell(now, TargetInput::Written { request, stable: false }),
             },
+            TargetEffect::Raise { request, chunk, replicas } => {
+                let ticket = self.ticket(Asker::Raise(request, replicas));
+                self.store.handle(Input::Get(ticket, chunk), &mut self.store_effects);
+            }
             TargetEffect::Read { request, chunk, .. } => {
                 let ticket = self.ticket(Asker::Request(request));
                 self.store.handle(Input::Get(ticket, chunk), &mut self.store_effects);

@@ -23,12 +23,43 @@ fn content(n: u8) -> Content {
     Content::of(Bytes::from(vec![n; length]))
 }
 
-/// What may be true of a chunk: stored or not, as far as its user knows.
+/// What is to become of a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Write {
+    /// It is stored for at least so many replicas.
+    Put(u8),
+    Removal,
+}
+
+impl Write {
+    /// For how many replicas the chunk is stored afterwards, where it was for `before`; 0 if it is not.
+    fn after(self, before: u8) -> u8 {
+        match self {
+            Write::Put(replicas) => before.max(replicas),
+            Write::Removal => 0,
+        }
+    }
+}
+
+/// What may be true of a chunk, as far as its user knows: for how many replicas it is stored, 0 if it is not.
 #[derive(Debug, Clone)]
 struct Known {
-    possible: BTreeSet<bool>,
-    /// Writes that are under way, in order, with what they would make true.
-    under_way: Vec<(Ticket, bool)>,
+    possible: BTreeSet<u8>,
+    /// Writes that are under way, in order.
+    under_way: Vec<(Ticket, Write)>,
+}
+
+impl Known {
+    /// A write is done.
+    fn done(&mut self, write: Write) {
+        self.possible = self.possible.iter().map(|before| write.after(*before)).collect();
+    }
+
+    /// A write may be done or not.
+    fn maybe_done(&mut self, write: Write) {
+        let after: Vec<_> = self.possible.iter().map(|before| write.after(*before)).collect();
+        self.possible.extend(after);
+    }
 }
 
 #[derive(Debug)]
@@ -47,7 +78,7 @@ impl Rig {
     fn new(seed: u64) -> Rig {
         let mut effects = Vec::new();
         let store = Store::open(config(), &mut effects);
-        let unknown = || Known { possible: [false].into(), under_way: Vec::new() };
+        let unknown = || Known { possible: [0].into(), under_way: Vec::new() };
         let known = (0..CHUNKS).map(|n| (content(n).chunk(), unknown())).collect();
         let disk = SimulatedDisk::new(seed);
         let gets = BTreeMap::new();
@@ -69,14 +100,19 @@ impl Rig {
     }
 
     fn put(&mut self, n: u8) {
+        self.put_for(n, None);
+    }
+
+    fn put_for(&mut self, n: u8, replicas: Option<u8>) {
         let (ticket, content) = (self.ticket(), content(n));
-        self.known.get_mut(&content.chunk()).unwrap().under_way.push((ticket, true));
-        self.tell(Input::Put(ticket, content));
+        let write = Write::Put(replicas.unwrap_or(config().replicas));
+        self.known.get_mut(&content.chunk()).unwrap().under_way.push((ticket, write));
+        self.tell(Input::Put(ticket, content, replicas));
     }
 
     fn remove(&mut self, n: u8) {
         let (ticket, chunk) = (self.ticket(), content(n).chunk());
-        self.known.get_mut(&chunk).unwrap().under_way.push((ticket, false));
+        self.known.get_mut(&chunk).unwrap().under_way.push((ticket, Write::Removal));
         self.tell(Input::Remove(ticket, chunk));
     }
 
@@ -92,14 +128,14 @@ impl Rig {
                 Effect::Disk(id, op) => self.disk.ask(id, op),
                 Effect::Opened => {}
                 Effect::NotOpened(error) => panic!("cannot open: {error}"),
-                Effect::Stored { ticket, .. } => self.acknowledged(ticket, true),
-                Effect::Removed { ticket, .. } => self.acknowledged(ticket, false),
+                Effect::Stored { ticket, .. } => self.acknowledged(ticket),
+                Effect::Removed { ticket, .. } => self.acknowledged(ticket),
                 Effect::NotWritten(ticket, _) => {
                     let known = self.known.values_mut();
                     for known in known {
                         if let Some(at) = known.under_way.iter().position(|(t, _)| *t == ticket) {
-                            let (_, outcome) = known.under_way.remove(at);
-                            known.possible.insert(outcome);
+                            let (_, write) = known.under_way.remove(at);
+                            known.maybe_done(write);
                         }
                     }
                 }
@@ -111,27 +147,31 @@ impl Rig {
                 Effect::NotFetched(ticket, error) => {
                     let chunk = self.gets.remove(&ticket).expect("a get under way");
                     let known = &self.known[&chunk];
-                    let may_be_absent = known.possible.contains(&false)
+                    let may_be_absent = known.possible.contains(&0)
                         || !known.under_way.is_empty()
                         || error == ReadError::NotOpen;
                     assert!(may_be_absent || self.rots, "{chunk} is stored, but: {error}");
                 }
-                Effect::Lost(chunk) => {
+                Effect::Lost(chunk, _) => {
                     assert!(self.rots, "{chunk} was lost");
-                    self.known.get_mut(&chunk).unwrap().possible.insert(false);
+                    self.known.get_mut(&chunk).unwrap().possible.insert(0);
                 }
             }
         }
     }
 
-    fn acknowledged(&mut self, ticket: Ticket, outcome: bool) {
+    fn acknowledged(&mut self, ticket: Ticket) {
         for known in self.known.values_mut() {
             if let Some(at) = known.under_way.iter().position(|(t, _)| *t == ticket) {
-                assert_eq!(known.under_way.remove(at).1, outcome);
-                // What was asked for before it is settled, too, whatever was said of it.
-                known.possible = [outcome].into();
+                let (_, write) = known.under_way.remove(at);
+                known.done(write);
             }
         }
+    }
+
+    /// For how many replicas the chunk is stored; 0 if it is not.
+    fn stored_for(&self, chunk: &ChunkId) -> u8 {
+        self.store.replicas(chunk).unwrap_or(0)
     }
 
     fn step(&mut self) -> bool {
@@ -153,8 +193,8 @@ impl Rig {
         self.disk.crash();
         self.gets.clear();
         for known in self.known.values_mut() {
-            for (_, outcome) in known.under_way.drain(..) {
-                known.possible.insert(outcome);
+            for (_, write) in std::mem::take(&mut known.under_way) {
+                known.maybe_done(write);
             }
         }
         let mut effects = Vec::new();
@@ -164,11 +204,11 @@ impl Rig {
             assert!(self.step(), "opening waits for nothing");
         }
         for (chunk, known) in &mut self.known {
-            let holds = self.store.holds(chunk);
-            // Rot can take a chunk, and the note of its removal.
-            let allowed = known.possible.contains(&holds) || self.rots;
-            assert!(allowed, "{chunk}: {holds}, where only {:?} is possible", known.possible);
-            known.possible = [holds].into();
+            let stored_for = self.store.replicas(chunk).unwrap_or(0);
+            // Rot can take a chunk, the note of its removal, and its last record, so that the one before holds.
+            let allowed = known.possible.contains(&stored_for) || self.rots;
+            assert!(allowed, "{chunk}: {stored_for}, where only {:?} is possible", known.possible);
+            known.possible = [stored_for].into();
         }
     }
 
@@ -183,6 +223,10 @@ impl Rig {
         self.settle();
         if !self.rots {
             assert_eq!(self.fetched - before, stored as u64);
+            for (chunk, known) in &self.known {
+                let stored_for = self.stored_for(chunk);
+                assert!(known.possible.contains(&stored_for), "{chunk}: {stored_for}, {known:?}");
+            }
         }
         assert_eq!(
             self.store.statistics().chunks,
@@ -203,7 +247,10 @@ fn one_in(chance: &mut Stream, n: u64) -> bool {
 fn turn(rig: &mut Rig, chance: &mut Stream) {
     let n = u8::try_from(chance.below(u64::from(CHUNKS))).unwrap();
     match chance.below(100) {
-        0..30 => rig.put(n),
+        0..30 => {
+            let replicas = u8::try_from(chance.below(6)).unwrap();
+            rig.put_for(n, (replicas > 0).then_some(replicas));
+        }
         30..50 => rig.remove(n),
         50..60 => rig.get(n),
         _ => {
@@ -332,4 +379,62 @@ fn equal_chunks_are_stored_once() {
     rig.settle();
     let statistics = rig.store.statistics();
     assert_eq!((statistics.chunks, statistics.void_bytes, statistics.batches), (1, 0, 1));
+}
+
+#[test]
+fn a_put_for_more_replicas_writes_a_chunk_anew() {
+    let mut rig = Rig::new(4);
+    let chunk = content(5).chunk();
+    for (asked, found, batches) in
+        [(Some(2), 2, 1), (Some(1), 2, 1), (None, 3, 2), (Some(5), 5, 3), (Some(3), 5, 3)]
+    {
+        rig.put_for(5, asked);
+        rig.settle();
+        let statistics = rig.store.statistics();
+        assert_eq!((rig.stored_for(&chunk), statistics.batches), (found, batches), "{asked:?}");
+        assert_eq!(statistics.chunks, 1);
+        rig.crash();
+        assert_eq!(rig.stored_for(&chunk), found);
+    }
+    // Those that are on their way count, too.
+    rig.put_for(6, Some(1));
+    rig.put_for(6, Some(4));
+    rig.put_for(6, Some(3));
+    rig.settle();
+    assert_eq!(rig.stored_for(&content(6).chunk()), 4);
+}
+
+/// The number is in the list at the end of a full segment, and in what compaction copies.
+#[test]
+fn full_segments_and_copies_keep_the_number() {
+    let mut rig = Rig::new(5);
+    rig.put_for(1, Some(7));
+    rig.put_for(2, Some(1));
+    for round in 0..60 {
+        rig.put(3 + round % (CHUNKS - 3));
+        rig.settle();
+        rig.remove(3 + round % (CHUNKS - 3));
+        rig.settle();
+    }
+    assert!(rig.store.statistics().compacted > 3, "{:?}", rig.store.statistics());
+    for _ in 0..2 {
+        let stored = [1, 2].map(|n| rig.stored_for(&content(n).chunk()));
+        assert_eq!(stored, [7, 1]);
+        rig.crash();
+    }
+}
+
+/// As it is after a start with another number.
+#[test]
+fn a_chunk_without_a_number_of_its_own_follows_the_clusters() {
+    let mut rig = Rig::new(6);
+    rig.put(1);
+    rig.put_for(2, Some(4));
+    rig.settle();
+    let mut effects = Vec::new();
+    rig.store = Store::open(Config { replicas: 5, ..config() }, &mut effects);
+    rig.take(effects);
+    rig.settle();
+    let stored = [1, 2].map(|n| rig.stored_for(&content(n).chunk()));
+    assert_eq!(stored, [5, 4]);
 }

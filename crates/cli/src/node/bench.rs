@@ -15,6 +15,7 @@ use slotcast_node::http::{CHUNK_SIZES, PutAnswer};
 use slotcast_units::{Size, Span};
 
 use super::client::{Client, NodeOption};
+use super::put::{put_path, replicas};
 use crate::VERSION;
 use crate::failure::{Failure, Outcome};
 use crate::format::{align_right, estimate, table};
@@ -74,6 +75,10 @@ pub(crate) struct Load {
     /// Write the result as JSON, to stdout for `-` (docs/json.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+
+    /// On how many targets each chunk is put; the cluster's number unless said
+    #[arg(long, value_name = "N", value_parser = replicas())]
+    pub(crate) replicas: Option<u8>,
 
     #[command(flatten)]
     pub(crate) node: NodeOption,
@@ -167,7 +172,7 @@ pub(crate) fn run_load(
     let size = usize::try_from(size).unwrap_or(most);
     let contents = Contents::new(size)?;
     let client = Client::new(&load.node);
-    let put_url = client.url(&format!("/v1/content?chunk_size={size}"));
+    let put_url = client.url(&put_path(load.size.as_bytes(), load.replicas));
 
     let mut urls = Vec::new();
     let bar = Bar::new(u64::from(chunks.unwrap_or(0)));
@@ -199,6 +204,9 @@ pub(crate) fn run_load(
     .into();
     if let Some(chunks) = chunks {
         configuration.insert("chunks", chunks.to_string());
+    }
+    if let Some(replicas) = load.replicas {
+        configuration.insert("cluster.replicas", replicas.to_string());
     }
     let operation = if chunks.is_some() { "get" } else { "put" };
     Ok(LoadReport::new(VERSION, operation, configuration, &served, failures, measured))

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use slotcast_lab::InputError;
 use slotcast_node::http::{CHUNK_SIZES, PutAnswer};
+use slotcast_protocol::MAX_REPLICAS;
 use slotcast_units::Size;
 
 use super::client::{Client, NodeOption};
@@ -21,9 +22,11 @@ use crate::progress::Bar;
 Examples:
   slotcast put FILE
   slotcast put --chunk-size 4MiB *.iso
+  slotcast put --replicas 5 keys.db
   tar c folder | slotcast put -
 
-An address is the hash of the content: equal files are stored once.")]
+An address is the hash of the content: equal files are stored once, on as many targets as the
+highest number says that they were put with.")]
 pub(crate) struct Arguments {
     /// Files to store; `-` for standard input
     #[arg(required = true, value_name = "FILE")]
@@ -33,8 +36,23 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
     chunk_size: Size,
 
+    /// On how many targets each chunk is to be, and to be kept; the cluster's number unless said
+    #[arg(long, value_name = "N", value_parser = replicas())]
+    replicas: Option<u8>,
+
     #[command(flatten)]
     node: NodeOption,
+}
+
+/// What `--replicas` takes.
+pub(super) fn replicas() -> clap::builder::RangedI64ValueParser<u8> {
+    clap::value_parser!(u8).range(1..=MAX_REPLICAS as i64)
+}
+
+/// Where content is put.
+pub(super) fn put_path(chunk_size: u64, replicas: Option<u8>) -> String {
+    let replicas = replicas.map(|replicas| format!("&replicas={replicas}"));
+    format!("/v1/content?chunk_size={chunk_size}{}", replicas.unwrap_or_default())
 }
 
 /// Counts what is read.
@@ -59,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         return Err(InputError::plain(message).into());
     }
     let client = Client::new(&arguments.node);
-    let url = client.url(&format!("/v1/content?chunk_size={chunk_size}"));
+    let url = client.url(&put_path(chunk_size, arguments.replicas));
     for path in &arguments.files {
         let failed = |error: &dyn std::fmt::Display| {
             InputError::plain(format!("cannot read `{}`: {error}", path.display()))

@@ -13,7 +13,8 @@ use crate::failure::Outcome;
 use crate::format::table;
 use crate::output::print;
 
-/// Show the chunks of what is stored under an address, and which targets of the cluster hold each
+/// Show the chunks of what is stored under an address, on how many targets each is wanted, and which of the
+/// cluster hold it
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// What `slotcast put` printed
@@ -36,14 +37,18 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         print(&format!("{text}\n"))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut table = table(&["chunk", "size", "targets"]);
+    let mut table = table(&["chunk", "size", "wanted", "targets"]);
     for chunk in &chunks {
         let holders: Vec<_> = chunk.holders.iter().map(u32::to_string).collect();
         let size = match chunk.length {
             0 => "-".into(),
             length => Size::from_bytes(length).to_string(),
         };
-        table.add_row([chunk.address.clone(), size, holders.join(", ")]);
+        let wanted = match chunk.replicas {
+            0 => "-".into(),
+            replicas => replicas.to_string(),
+        };
+        table.add_row([chunk.address.clone(), size, wanted, holders.join(", ")]);
     }
     print(&format!("{table}\n"))?;
     if let Some(silent) = silent(&chunks) {

@@ -17,6 +17,8 @@ pub struct Holders {
     pub silent_nodes: Vec<u32>,
     /// Its size, if anybody holds it.
     pub size: Option<Size>,
+    /// How many targets are to hold it, if anybody does.
+    pub replicas: Option<u8>,
 }
 
 impl Reactor {
@@ -40,12 +42,13 @@ impl Reactor {
                     self.multicast(now, group, to, message);
                 }
                 FinderEffect::WakeAt(time) => self.at(time, Due::WakeFinder),
-                FinderEffect::Found { request, group, holders, silent, size } => {
+                FinderEffect::Found { request, group, holders, silent, size, replicas } => {
                     let targets = self.targets_at(group, holders);
                     let silent_targets = self.targets_at(group, silent);
                     let nodes = self.remote.as_ref().map(|remote| remote.nodes_of(group, silent));
                     let silent_nodes = nodes.unwrap_or_default();
-                    let holders = Holders { targets, silent_targets, silent_nodes, size };
+                    let holders =
+                        Holders { targets, silent_targets, silent_nodes, size, replicas };
                     if let Some(reply) = self.finding.remove(&request) {
                         // Whoever asked may have gone: then nobody listens.
                         let _ = reply.send(holders);

@@ -20,20 +20,26 @@ impl Reactor {
     }
 
     /// The repair of `target` puts again.
-    pub(super) fn put_again(&mut self, now: Time, target: TargetId, content: Content) {
+    pub(super) fn put_again(
+        &mut self,
+        now: Time,
+        target: TargetId,
+        content: Content,
+        replicas: u8,
+    ) {
         // Whoever leaves is not there to wait for others.
         let leaves = self.targets.get(&target).is_some_and(TargetHost::leaves);
         if !leaves && self.may_return(now, self.groups.seat(target).0) {
             let input = RepairInput::Ended(content.chunk(), RepairOutcome::Complete);
             return self.tell_repair(now, target, input);
         }
-        let request = self.start_put(now, &content);
+        let request = self.start_put(now, &content, Some(replicas));
         self.running.insert(request, Running::PutAgain { target, content, made: false });
     }
 
-    pub(super) fn recover(&mut self, now: Time, target: TargetId, chunk: ChunkId) {
+    pub(super) fn recover(&mut self, now: Time, target: TargetId, chunk: ChunkId, replicas: u8) {
         let request = self.start_get(now, chunk);
-        self.running.insert(request, Running::Recover { target, chunk, content: None });
+        self.running.insert(request, Running::Recover { target, chunk, replicas, content: None });
     }
 
     pub(super) fn tell_repair(&mut self, now: Time, target: TargetId, input: RepairInput) {
@@ -76,7 +82,7 @@ impl Reactor {
             Some(Running::PutAgain { target: by, .. }) if *by == target
         );
         if !is_its_own {
-            self.tell_repair(now, target, RepairInput::Heard(asked.chunk));
+            self.tell_repair(now, target, RepairInput::Heard(asked.chunk, asked.replicas));
         }
     }
 }

@@ -239,23 +239,24 @@ impl Initiator {
         groups: &GroupMap,
         effects: &mut Vec<InitiatorEffect>,
     ) -> RequestId {
-        self.put_on(now, self.config.put.replicas, (chunk, size), groups, effects)
+        self.put_on(now, None, (chunk, size), groups, effects)
     }
 
-    /// Starts to store a chunk of this name and size on `replicas` targets in different failure domains: at
-    /// least, for where more were wanted of the same chunk before, more stay wanted.
+    /// Starts to store a chunk of this name and size on `replicas` targets in different failure domains, or on
+    /// as many as the rules say. Where more were wanted of the same chunk before, more stay wanted.
     ///
     /// # Panics
     /// If the size is zero, or `replicas` not between 1 and [`crate::MAX_REPLICAS`].
     pub fn put_on(
         &mut self,
         now: Time,
-        replicas: u8,
+        replicas: Option<u8>,
         (chunk, size): (ChunkId, Size),
         groups: &GroupMap,
         effects: &mut Vec<InitiatorEffect>,
     ) -> RequestId {
         assert!(size > Size::ZERO, "an empty chunk is never sent");
+        let replicas = replicas.unwrap_or(self.config.put.replicas);
         assert_replicas(replicas);
         let request = self.next_request();
         if let Some(patience) = &mut self.shared.patience {

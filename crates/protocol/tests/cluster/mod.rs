@@ -321,7 +321,7 @@ impl TestCluster {
     pub fn put_on(&mut self, replicas: u8, n: u64) -> RequestId {
         let mut effects = Vec::new();
         let (machine, what) = (&mut self.initiators[0], (chunk(n), CHUNK_SIZE));
-        let request = machine.put_on(self.now, replicas, what, &self.groups, &mut effects);
+        let request = machine.put_on(self.now, Some(replicas), what, &self.groups, &mut effects);
         self.carry_out(0, effects);
         request
     }

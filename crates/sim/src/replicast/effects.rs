@@ -264,12 +264,14 @@ impl ReplicastModel {
                 TargetEffect::Send { to, message } => {
                     self.send_to_initiator(now, (target, to.0), message, agenda);
                 }
-                TargetEffect::Write { request, chunk, size, disk } => {
+                TargetEffect::Write { request, chunk, size, disk, .. } => {
                     let done = self.use_disk(now, (target, disk), request, Operation::Put, size);
                     let transfer = self.at_disk(request, chunk, size, now);
                     self.transfers.get_mut(transfer).disk = disk;
                     agenda.at(done, Event::Written { target, transfer, incarnation });
                 }
+                // Only a host that keeps numbers is asked to raise one.
+                TargetEffect::Raise { .. } => {}
                 TargetEffect::Read { request, chunk, size, disk } => {
                     let done = self.use_disk(now, (target, disk), request, Operation::Get, size);
                     let transfer = self.at_disk(request, chunk, size, now);

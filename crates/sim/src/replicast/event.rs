@@ -123,6 +123,7 @@ fn detail(message: &Message) -> String {
                 format!("round={} member={} window={window}", m.round, m.position)
             }
             BidAnswer::AlreadyStored => format!("member={} already-stored", m.position),
+            BidAnswer::Raising => format!("member={} raising", m.position),
             BidAnswer::NotNow { retry_after } => {
                 format!("member={} not-now retry-after={retry_after}", m.position)
             }
@@ -168,7 +169,7 @@ fn detail(message: &Message) -> String {
         }
         Message::FindRequest(m) => format!("group={} chunk={}", m.group.0, m.chunk),
         Message::FindReply(m) => match m.answer {
-            FindAnswer::Held { size } => format!("member={} {size}", m.position),
+            FindAnswer::Held { size, .. } => format!("member={} {size}", m.position),
             FindAnswer::NotHeld => format!("member={} not-held", m.position),
         },
     }

@@ -371,7 +371,7 @@ impl ReplicastModel {
         };
         if let Some(tape) = &mut self.tape {
             let heard = match object.operation {
-                Operation::Put => InitiatorHeard::Put(part.chunk, part.size),
+                Operation::Put => InitiatorHeard::Put(part.chunk, part.size, None),
                 Operation::Get => InitiatorHeard::Get(part.chunk),
             };
             tape.initiator(now, initiator, heard, &effects[before..]);

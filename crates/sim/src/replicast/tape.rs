@@ -159,8 +159,9 @@ impl ReplicastModel {
         let mut did = Vec::new();
         let machine = &mut self.initiators[initiator as usize].machine;
         match &entry.heard {
-            InitiatorHeard::Put(chunk, size) => {
-                machine.put(entry.now, *chunk, *size, &self.groups, &mut did);
+            InitiatorHeard::Put(chunk, size, replicas) => {
+                let what = (*chunk, *size);
+                machine.put_on(entry.now, *replicas, what, &self.groups, &mut did);
             }
             InitiatorHeard::Get(chunk) => {
                 machine.get(entry.now, *chunk, &self.groups, &mut did);

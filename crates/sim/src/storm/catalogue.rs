@@ -18,10 +18,19 @@ pub(super) enum Known {
     Retired,
 }
 
+/// One chunk.
+#[derive(Debug)]
+struct Entry {
+    content: Content,
+    known: Known,
+    /// The highest number of replicas of all puts that were acknowledged.
+    wanted: u8,
+}
+
 /// All chunks that were ever put.
 #[derive(Debug)]
 pub(super) struct Catalogue {
-    chunks: Vec<(Content, Known)>,
+    chunks: Vec<Entry>,
     places: BTreeMap<ChunkId, usize>,
     chance: Stream,
 }
@@ -41,44 +50,57 @@ impl Catalogue {
         }
         let content = Content::of(Bytes::from(bytes));
         self.places.insert(content.chunk(), self.chunks.len());
-        self.chunks.push((content.clone(), Known::Asked));
+        let known = Known::Asked;
+        self.chunks.push(Entry { content: content.clone(), known, wanted: 0 });
         content
     }
 
     /// One that was put before and is not retired.
     pub(super) fn any(&mut self) -> Option<Content> {
         let which = self.chance.below(self.chunks.len().max(1) as u64);
-        let (content, known) = self.chunks.get(usize::try_from(which).expect("an index"))?;
-        (*known != Known::Retired).then(|| content.clone())
+        let entry = self.chunks.get(usize::try_from(which).expect("an index"))?;
+        (entry.known != Known::Retired).then(|| entry.content.clone())
     }
 
     pub(super) fn get(&self, index: u32) -> &Content {
-        &self.chunks[index as usize].0
+        &self.chunks[index as usize].content
     }
 
     pub(super) fn content(&self, chunk: &ChunkId) -> &Content {
-        &self.chunks[self.places[chunk]].0
+        &self.chunks[self.places[chunk]].content
     }
 
     pub(super) fn known(&self, chunk: &ChunkId) -> Known {
-        self.chunks[self.places[chunk]].1
+        self.chunks[self.places[chunk]].known
     }
 
-    pub(super) fn acknowledge(&mut self, chunk: &ChunkId) {
-        let known = &mut self.chunks[self.places[chunk]].1;
-        if *known == Known::Asked {
-            *known = Known::Acknowledged;
+    /// On how many targets it must be; 0 if no put was acknowledged.
+    pub(super) fn wanted(&self, chunk: &ChunkId) -> u8 {
+        self.chunks[self.places[chunk]].wanted
+    }
+
+    pub(super) fn acknowledge(&mut self, chunk: &ChunkId, replicas: u8) {
+        let entry = &mut self.chunks[self.places[chunk]];
+        entry.wanted = entry.wanted.max(replicas);
+        if entry.known == Known::Asked {
+            entry.known = Known::Acknowledged;
         }
     }
 
+    /// As many of its replicas were destroyed as there were: it may be there or not.
+    pub(super) fn forget(&mut self, chunk: &ChunkId) {
+        let entry = &mut self.chunks[self.places[chunk]];
+        (entry.known, entry.wanted) = (Known::Asked, 0);
+    }
+
     pub(super) fn retire(&mut self, chunk: &ChunkId) {
-        self.chunks[self.places[chunk]].1 = Known::Retired;
+        self.chunks[self.places[chunk]].known = Known::Retired;
     }
 
     /// Those that must be there, with their numbers.
     pub(super) fn acknowledged(&self) -> impl Iterator<Item = (u32, ChunkId)> {
         let all = (0..).zip(&self.chunks);
-        let acknowledged = all.filter(|(_, (_, known))| *known == Known::Acknowledged);
-        acknowledged.map(|(index, (content, _))| (index, content.chunk()))
+        let acknowledged = all.filter(|(_, entry)| entry.known == Known::Acknowledged);
+        acknowledged.map(|(index, entry)| (index, entry.content.chunk()))
     }
 }

@@ -50,7 +50,9 @@ impl Storm {
             self.checks += 1;
             let (chunk, purpose) = (content.chunk(), Purpose::Check);
             let kind = Kind::Put { content, made: false };
-            self.begin(now, group % self.plan.users, Running { chunk, purpose, kind });
+            let replicas = self.plan.wanted(&mut self.numbers);
+            let running = Running { chunk, replicas, purpose, kind };
+            self.begin(now, group % self.plan.users, running);
         }
         self.settle(now, agenda);
     }
@@ -73,22 +75,37 @@ impl Storm {
         }
     }
 
-    /// Counts the replicas that would be there if the power of all targets failed now.
+    /// Whether as many targets were harmed as the chunk is wanted on: then it may be lost. That is so only of
+    /// one that is wanted on fewer than the cluster's number.
+    pub(super) fn may_be_lost(&self, chunk: &ChunkId) -> bool {
+        let members = self.groups.members(self.groups.group_of(chunk)).iter();
+        let harmed = members.filter(|member| self.targets[member.0 as usize].harmed).count();
+        usize::from(self.catalogue.wanted(chunk)) <= harmed
+    }
+
+    /// Counts the replicas that would be there if the power of all targets failed now, each with a number that
+    /// has it kept.
     pub(super) fn check_replicas(&mut self) {
-        let mut replicas: BTreeMap<ChunkId, usize> = BTreeMap::new();
+        let mut replicas: BTreeMap<ChunkId, Vec<u8>> = BTreeMap::new();
         for (number, host) in (0..).zip(&self.targets) {
             if host.dark {
                 continue;
             }
-            for chunk in readable(self.plan.store(number), host.disk.clone()) {
-                *replicas.entry(chunk).or_default() += 1;
+            for (chunk, wanted) in readable(self.plan.store(number), host.disk.clone()) {
+                replicas.entry(chunk).or_default().push(wanted);
             }
         }
-        let wanted = usize::from(self.plan.replicas);
         let acknowledged: Vec<_> = self.catalogue.acknowledged().collect();
         for (_, chunk) in acknowledged {
-            let found = replicas.get(&chunk).copied().unwrap_or(0);
-            if found < wanted {
+            let wanted = self.catalogue.wanted(&chunk);
+            let found = replicas.get(&chunk).into_iter().flatten();
+            let found = found.filter(|told| **told >= wanted).count();
+            if found >= usize::from(wanted) {
+                continue;
+            }
+            if self.may_be_lost(&chunk) {
+                self.catalogue.forget(&chunk);
+            } else {
                 let what = format!("{chunk} has {found} of {wanted} replicas after the repair");
                 self.report.violated(what);
             }
@@ -96,8 +113,8 @@ impl Storm {
     }
 }
 
-/// The chunks that a store finds, and can read, on `disk` after a power failure.
-fn readable(config: Config, mut disk: SimulatedDisk) -> Vec<ChunkId> {
+/// The chunks that a store finds, and can read, on `disk` after a power failure, with their wanted replicas.
+fn readable(config: Config, mut disk: SimulatedDisk) -> Vec<(ChunkId, u8)> {
     disk.crash();
     let mut effects = Vec::new();
     let mut store = Store::open(config, &mut effects);
@@ -107,7 +124,10 @@ fn readable(config: Config, mut disk: SimulatedDisk) -> Vec<ChunkId> {
         for effect in effects.drain(..) {
             match effect {
                 Effect::Disk(id, op) => disk.ask(id, op),
-                Effect::Fetched(_, content) => found.push(content.chunk()),
+                Effect::Fetched(_, content) => {
+                    let chunk = content.chunk();
+                    found.extend(store.replicas(&chunk).map(|wanted| (chunk, wanted)));
+                }
                 _ => {}
             }
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use slotcast_engine::{Agenda, Model, Stream, Streams};
 use slotcast_protocol::{
-    GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput, Message, Repair,
+    GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput, Inventory, Message, Repair,
     RepairEffect, RepairInput, RepairOutcome, TargetId,
 };
 use slotcast_store::{OpId, QueueRule, StoringEffect, StoringTarget};
@@ -44,6 +44,8 @@ pub(super) struct Storm {
     disk_times: Stream,
     /// Of users and faults.
     pub(super) chance: Stream,
+    /// Of wanted replicas.
+    pub(super) numbers: Stream,
     pub(super) is_calm: bool,
     /// Checks that are asked for and have not ended.
     pub(super) checks: usize,
@@ -141,6 +143,7 @@ impl Storm {
             parcels: Parcels::default(),
             disk_times: streams.stream("disk-times", 0),
             chance: streams.stream("chance", 0),
+            numbers: streams.stream("replicas", 1),
             is_calm: true,
             checks: 0,
             report: StormReport { seed, ..StormReport::default() },
@@ -244,7 +247,7 @@ impl Storm {
                 if let Message::PutRequest(asked) = &message
                     && asked.request.initiator != repairer
                 {
-                    self.tell_repair(now, target, RepairInput::Heard(asked.chunk));
+                    self.tell_repair(now, target, RepairInput::Heard(asked.chunk, asked.replicas));
                 }
             }
             Parcel::Chunk(request, content) => {
@@ -367,24 +370,32 @@ impl Storm {
             StoringEffect::NotOpened(error) => {
                 self.report.violated(format!("target {target} at {now} does not open: {error}"));
             }
-            StoringEffect::Lost(chunk) => {
+            StoringEffect::Lost(chunk, replicas) => {
                 if !host.disk.excuses(&chunk) {
                     let what = format!("target {target} at {now} lost {chunk} without a reason");
                     self.report.violated(what);
                 }
-                self.tell_repair(now, target, RepairInput::Lost(chunk));
+                self.tell_repair(now, target, RepairInput::Lost(chunk, replicas));
             }
             StoringEffect::Fetched(chunk, result) => {
                 let Some(put) = host.reading.remove(&chunk) else { return };
-                match result {
-                    Ok(content) if put => {
+                let wanted = host.machine.as_ref().and_then(|machine| machine.wanted(&chunk));
+                match (result, wanted) {
+                    (Ok(content), Some(wanted)) if put => {
+                        let replicas = match self.mistake {
+                            Some(Mistake::RepairKnowsOneNumber) => self.plan.replicas,
+                            _ => wanted,
+                        };
                         let repairer = self.repairer(target);
                         let kind = Kind::Put { content, made: false };
                         let purpose = Purpose::PutAgain;
-                        self.begin(now, repairer, Running { chunk, purpose, kind });
+                        let running = Running { chunk, replicas, purpose, kind };
+                        self.begin(now, repairer, running);
                     }
-                    Ok(_) => self.repaired(now, target, chunk, RepairOutcome::Complete),
-                    Err(_) => self.repaired(now, target, chunk, RepairOutcome::NotFound),
+                    (Ok(_), Some(_)) => {
+                        self.repaired(now, target, chunk, RepairOutcome::Complete);
+                    }
+                    _ => self.repaired(now, target, chunk, RepairOutcome::NotFound),
                 }
             }
         }
@@ -422,9 +433,10 @@ impl Storm {
                 machine.fetch(now, chunk, &mut self.storing);
                 self.take_storing(target);
             }
-            RepairEffect::Recover(chunk) => {
+            RepairEffect::Recover(chunk, replicas) => {
                 let kind = Kind::Get { content: None, must_be_there: false };
-                self.begin(now, repairer, Running { chunk, purpose: Purpose::Recover, kind });
+                let purpose = Purpose::Recover;
+                self.begin(now, repairer, Running { chunk, replicas, purpose, kind });
             }
             RepairEffect::WakeAt(time) => {
                 let life = host.life;

@@ -34,6 +34,8 @@ pub(super) enum Kind {
 #[derive(Debug, Clone)]
 pub(super) struct Running {
     pub(super) chunk: ChunkId,
+    /// On how many targets it is put, or to be put when it has come.
+    pub(super) replicas: u8,
     pub(super) purpose: Purpose,
     pub(super) kind: Kind,
 }

@@ -9,8 +9,10 @@
 //!
 //! * nothing hangs: every request ends, and new ones succeed;
 //! * every acknowledged chunk can be fetched and is right, although replicas were destroyed, at up to
-//!   one member fewer than there are replicas in each group;
-//! * repair brings every acknowledged chunk back to its number of replicas, on stable storage;
+//!   one member fewer than there are replicas in each group; but for those of which their users wanted no
+//!   more replicas than members were harmed;
+//! * repair brings every acknowledged chunk back to the number of replicas that its users wanted, on stable
+//!   storage;
 //! * at every acceptance: the windows that a target has accepted do not overlap;
 //! * no chunk is lost whose record on the disk was not harmed, when it is read or when a store is opened, and
 //!   no get of an acknowledged chunk ends in "not found".
@@ -47,6 +49,8 @@ pub enum Mistake {
     ForgetPromises,
     /// Repair passes some chunks over.
     RepairForgets,
+    /// Repair puts every chunk again on as many targets as the cluster's number says.
+    RepairKnowsOneNumber,
     /// Where a disk is harmed, it is so in another place as well, of which nobody knows.
     UntoldHarm,
 }

@@ -26,6 +26,8 @@ pub(super) struct Plan {
     pub(super) targets: u32,
     pub(super) group_size: u32,
     pub(super) replicas: u8,
+    /// Whether users want other numbers of some chunks: from 1 to one more.
+    pub(super) various: bool,
     pub(super) users: u32,
     pub(super) delivery: Delivery,
     offer: OfferRule,
@@ -84,6 +86,7 @@ impl Plan {
             targets: u32::try_from(targets).expect("small"),
             group_size: u32::try_from(group_size).expect("small"),
             replicas: if chance.chance(0.8) { 3 } else { 2 },
+            various: streams.stream("replicas", 0).chance(0.5),
             users: 1 + u32::try_from(chance.below(4)).expect("small"),
             delivery,
             offer: if twice { OfferRule::DoubleBooking } else { OfferRule::FirstFit },
@@ -138,7 +141,8 @@ impl Plan {
     pub(super) fn store(&self, target: u32) -> Config {
         let mut identity = [3; 32];
         identity[..4].copy_from_slice(&target.to_le_bytes());
-        Config { segment_size: SEGMENT, batch: 16 << 10, ..Config::new(Identity(identity)) }
+        let config = Config::new(Identity(identity));
+        Config { segment_size: SEGMENT, batch: 16 << 10, replicas: self.replicas, ..config }
     }
 
     pub(super) fn initiator(&self, id: u32) -> InitiatorConfig {
@@ -176,6 +180,14 @@ impl Plan {
     /// Most targets of a group that may be harmed between two heals.
     pub(super) fn most_harmed(&self) -> usize {
         usize::from(self.replicas) - 1
+    }
+
+    /// On how many targets a user wants a chunk.
+    pub(super) fn wanted(&self, numbers: &mut Stream) -> u8 {
+        match self.various {
+            true => 1 + u8::try_from(numbers.below(u64::from(self.replicas) + 1)).expect("small"),
+            false => self.replicas,
+        }
     }
 
     /// Whether the group can do without one more target for ever: enough are left for another wave

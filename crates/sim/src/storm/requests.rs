@@ -15,7 +15,8 @@ impl Storm {
         let request = match &running.kind {
             Kind::Put { content, .. } => {
                 let size = Size::from_bytes(content.bytes().len() as u64);
-                host.machine.put(now, running.chunk, size, &self.groups, effects)
+                let (replicas, what) = (Some(running.replicas), (running.chunk, size));
+                host.machine.put_on(now, replicas, what, &self.groups, effects)
             }
             Kind::Get { .. } => host.machine.get(now, running.chunk, &self.groups, effects),
         };
@@ -30,12 +31,14 @@ impl Storm {
     }
 
     pub(super) fn put_done(&mut self, now: Time, initiator: u32, request: RequestId) {
-        let Some(Running { chunk, purpose, kind }) = self.end(initiator, request) else { return };
+        let Some(Running { chunk, replicas, purpose, kind }) = self.end(initiator, request) else {
+            return;
+        };
         let Kind::Put { made, .. } = kind else { return };
         match purpose {
             Purpose::User | Purpose::Check => {
                 self.report.acknowledged += 1;
-                self.catalogue.acknowledge(&chunk);
+                self.catalogue.acknowledge(&chunk, replicas);
             }
             Purpose::PutAgain | Purpose::Recover => {
                 let outcome = if made { RepairOutcome::Healed } else { RepairOutcome::Complete };
@@ -45,7 +48,9 @@ impl Storm {
     }
 
     pub(super) fn get_done(&mut self, now: Time, initiator: u32, request: RequestId) {
-        let Some(Running { chunk, purpose, kind }) = self.end(initiator, request) else { return };
+        let Some(Running { chunk, replicas, purpose, kind }) = self.end(initiator, request) else {
+            return;
+        };
         let Kind::Get { content, .. } = kind else { return };
         let right = self.catalogue.content(&chunk);
         let Some(content) = content.filter(|content| content == right) else {
@@ -54,7 +59,7 @@ impl Storm {
         self.report.fetched += 1;
         if purpose == Purpose::Recover {
             let kind = Kind::Put { content, made: false };
-            self.begin(now, initiator, Running { chunk, purpose, kind });
+            self.begin(now, initiator, Running { chunk, replicas, purpose, kind });
         }
     }
 
@@ -65,10 +70,11 @@ impl Storm {
         request: RequestId,
         reason: Failure,
     ) {
-        let Some(Running { chunk, purpose, kind }) = self.end(initiator, request) else { return };
+        let Some(Running { chunk, purpose, kind, .. }) = self.end(initiator, request) else { return };
         let is_get = matches!(kind, Kind::Get { .. });
         let must_be_there = matches!(kind, Kind::Get { must_be_there: true, .. })
-            && self.catalogue.known(&chunk) == Known::Acknowledged;
+            && self.catalogue.known(&chunk) == Known::Acknowledged
+            && !self.may_be_lost(&chunk);
         if must_be_there && (purpose == Purpose::Check || reason == Failure::NotFound) {
             let what =
                 format!("{request} at {now}: acknowledged {chunk} cannot be read: {reason:?}");
@@ -108,14 +114,16 @@ impl Storm {
         } else {
             Kind::Put { content, made: false }
         };
-        self.begin(now, user, Running { chunk, purpose, kind });
+        let replicas = self.plan.wanted(&mut self.numbers);
+        self.begin(now, user, Running { chunk, replicas, purpose, kind });
     }
 
     pub(super) fn get(&mut self, now: Time, user: u32, number: u32, purpose: Purpose) {
         let chunk = self.catalogue.get(number).chunk();
         let must_be_there = self.catalogue.known(&chunk) == Known::Acknowledged;
         let kind = Kind::Get { content: None, must_be_there };
-        self.begin(now, user, Running { chunk, purpose, kind });
+        let replicas = self.plan.replicas;
+        self.begin(now, user, Running { chunk, replicas, purpose, kind });
     }
 
     /// A chunk is removed from all targets that are up, as far as they hear of it.

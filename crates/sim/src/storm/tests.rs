@@ -48,6 +48,11 @@ fn a_repair_that_forgets_is_found() {
     assert!(found(Mistake::RepairForgets) > 3);
 }
 
+#[test]
+fn a_repair_that_knows_one_number_is_found() {
+    assert!(found(Mistake::RepairKnowsOneNumber) > 3);
+}
+
 /// On disks that were harmed elsewhere, too: what is lost is looked at chunk by chunk.
 #[test]
 fn a_chunk_that_is_lost_where_nothing_was_harmed_is_found() {
