@@ -155,6 +155,88 @@ fn a_target_that_lost_its_folder_is_made_up_for() {
     assert!(served.says(&["status"]).contains("0 chunks known to have too few replicas"));
 }
 
+/// The wanted replicas and the holders of each chunk at `address`.
+fn stat(served: &Served, address: &str) -> Vec<(u64, Vec<u64>)> {
+    let chunks = served.says(&["stat", address, "--json"]);
+    let chunks: serde_json::Value = serde_json::from_str(&chunks).unwrap();
+    let told = |chunk: &serde_json::Value| {
+        let holders = chunk["holders"].as_array().unwrap().iter();
+        let holders = holders.map(|holder| holder.as_u64().unwrap()).collect();
+        (chunk["replicas"].as_u64().unwrap(), holders)
+    };
+    chunks.as_array().unwrap().iter().map(told).collect()
+}
+
+#[test]
+fn content_is_put_and_kept_on_as_many_targets_as_is_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let data = folder.path().join("data");
+    let served = Served::start(&data, &[]);
+    let put = |served: &Served, seed: u32, length: usize, more: &[&str]| {
+        fs::write(path("in"), content(length, seed)).unwrap();
+        served.says(&[&["put", &path("in")][..], more].concat())
+    };
+    let is_on = |served: &Served, address: &str, replicas: u64| {
+        let told = stat(served, address).into_iter();
+        told.filter(|(wanted, held)| (*wanted, held.len() as u64) != (replicas, replicas)).count()
+            == 0
+    };
+    let one = put(&served, 1, 50_000, &["--replicas", "1"]);
+    let five = put(&served, 2, 3_000_000, &["--replicas", "5"]);
+    let list = five.replace("list-", "chunk-");
+    let usual = put(&served, 3, 50_000, &[]);
+    assert!(five.starts_with("list-"), "{five}");
+    for (address, replicas) in [(&one, 1), (&five, 5), (&list, 5), (&usual, 3)] {
+        assert!(is_on(&served, address, replicas), "{:?}", stat(&served, address));
+    }
+    // The highest number stays, and what is there counts.
+    assert_eq!(put(&served, 2, 3_000_000, &["--replicas", "2"]), five);
+    assert_eq!(put(&served, 3, 50_000, &["--replicas", "4"]), usual);
+    for (address, replicas) in [(&five, 5), (&usual, 4)] {
+        assert!(is_on(&served, address, replicas), "{:?}", stat(&served, address));
+    }
+
+    // A folder is lost: repair knows the numbers after a kill, and raises none.
+    let only = stat(&served, &one)[0].1[0];
+    let (_, holders) = stat(&served, &five).swap_remove(0);
+    let gone = *holders.iter().find(|holder| **holder != only).expect("five holders");
+    drop(served);
+    fs::remove_dir_all(data.join(format!("target-{gone:03}"))).unwrap();
+    let served = Served::start(&data, &[]);
+    let is_healed = || {
+        let at_least = |address: &str, replicas: usize| {
+            stat(&served, address).iter().all(|(_, held)| held.len() >= replicas)
+        };
+        at_least(&five, 5) && at_least(&list, 5) && at_least(&usual, 4)
+    };
+    while !is_healed() {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(stat(&served, &one), [(1, vec![only])]);
+    assert!(stat(&served, &five).iter().all(|(wanted, _)| *wanted == 5));
+    let shown = served.says(&["stat", &one]);
+    assert!(shown.contains("wanted"), "{shown}");
+
+    let bench = ["--size", "16KiB", "--duration", "50ms", "--warmup", "10ms", "--json", "-"];
+    let report = served.says(&[&["bench", "put", "--replicas", "2"][..], &bench].concat());
+    let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+    assert_eq!(report["configuration"]["cluster.replicas"], "2");
+}
+
+#[test]
+fn more_replicas_than_there_is_room_for_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let served = Served::start(&folder.path().join("data"), &["--targets", "5"]);
+    for (replicas, says) in [("0", "1..=8"), ("9", "1..=8"), ("6", "from 1 to 5")] {
+        let output = served.run(&["put", "--replicas", replicas, "Cargo.toml"]);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(says) && text.contains(replicas), "{text}");
+    }
+    served.says(&["put", "--replicas", "5", "Cargo.toml"]);
+}
+
 #[test]
 fn errors_say_what_is_wrong() {
     let folder = tempfile::tempdir().expect("a folder");
