@@ -327,6 +327,17 @@ impl Reactor {
         request
     }
 
+    /// The same for the repair of a target.
+    fn start_put_again(&mut self, now: Time, content: &Content, replicas: u8) -> RequestId {
+        let size = Size::from_bytes(content.bytes().len() as u64);
+        let (chunk, before) = (content.chunk(), self.initiator_effects.len());
+        let effects = &mut self.initiator_effects;
+        let what = (chunk, size);
+        let request = self.initiator.put_again(now, replicas, what, &self.groups, effects);
+        self.record(now, InitiatorHeard::PutAgain(chunk, size, replicas), before);
+        request
+    }
+
     fn start_get(&mut self, now: Time, chunk: ChunkId) -> RequestId {
         let before = self.initiator_effects.len();
         let effects = &mut self.initiator_effects;

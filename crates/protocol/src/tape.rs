@@ -90,6 +90,8 @@ impl TargetHeard {
 pub enum InitiatorHeard {
     /// Put this chunk on so many targets, or on as many as the rules say.
     Put(ChunkId, Size, Option<u8>),
+    /// Put this chunk again, which was on so many targets.
+    PutAgain(ChunkId, Size, u8),
     /// Get this chunk.
     Get(ChunkId),
     /// A message arrived.

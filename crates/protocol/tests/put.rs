@@ -55,6 +55,22 @@ fn a_put_with_more_replicas_raises_those_that_are_there() {
     }
 }
 
+/// Members were removed: what can be done is done, and the number is not forgotten.
+#[test]
+fn what_is_put_again_has_as_many_replicas_as_there_is_room_for() {
+    for delivery in BOTH {
+        let mut cluster = TestCluster::new(delivery, 4, 1, Fate::default());
+        let request = cluster.put_again(6, 1);
+        cluster.run();
+        assert!(matches!(cluster.ended[..], [(r, Ended::Put { .. })] if r == request));
+        assert_eq!(cluster.wanted(1), [6; 4]);
+        let refused = cluster.put_on(6, 2);
+        cluster.run();
+        let reason = Failure::TooFewReplicas { stored: 4 };
+        assert_eq!(cluster.ended.last(), Some(&(refused, Ended::Failed(reason))));
+    }
+}
+
 /// On an idle cluster: request, bid and the start of the payload, the transfer, the disk, the
 /// acknowledgement. The times are those of the Replicast paper's network.
 #[test]

@@ -33,7 +33,7 @@ impl Reactor {
             let input = RepairInput::Ended(content.chunk(), RepairOutcome::Complete);
             return self.tell_repair(now, target, input);
         }
-        let request = self.start_put(now, &content, Some(replicas));
+        let request = self.start_put_again(now, &content, replicas);
         self.running.insert(request, Running::PutAgain { target, content, made: false });
     }
 

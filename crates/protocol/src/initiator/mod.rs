@@ -255,15 +255,45 @@ impl Initiator {
         groups: &GroupMap,
         effects: &mut Vec<InitiatorEffect>,
     ) -> RequestId {
-        assert!(size > Size::ZERO, "an empty chunk is never sent");
         let replicas = replicas.unwrap_or(self.config.put.replicas);
+        self.start_put(now, (replicas, replicas), (chunk, size), groups, effects)
+    }
+
+    /// Starts to store a chunk anew that was stored on `replicas` targets, or on as many as its group still has
+    /// failure domains: members may have been removed since. Those that store it keep the number `replicas`.
+    ///
+    /// # Panics
+    /// As [`Initiator::put_on`].
+    pub fn put_again(
+        &mut self,
+        now: Time,
+        replicas: u8,
+        (chunk, size): (ChunkId, Size),
+        groups: &GroupMap,
+        effects: &mut Vec<InitiatorEffect>,
+    ) -> RequestId {
+        let group = groups.group_of(&chunk);
+        let domains = groups.domains_of(group, groups.members_for_puts(group)).max(1);
+        let enough = u8::try_from(domains).map_or(replicas, |domains| domains.min(replicas));
+        self.start_put(now, (replicas, enough), (chunk, size), groups, effects)
+    }
+
+    fn start_put(
+        &mut self,
+        now: Time,
+        (replicas, enough): (u8, u8),
+        (chunk, size): (ChunkId, Size),
+        groups: &GroupMap,
+        effects: &mut Vec<InitiatorEffect>,
+    ) -> RequestId {
+        assert!(size > Size::ZERO, "an empty chunk is never sent");
         assert_replicas(replicas);
         let request = self.next_request();
         if let Some(patience) = &mut self.shared.patience {
             patience.next_put();
         }
         let mut put = self.spare.pop().unwrap_or_default();
-        put.start(request, (chunk, size), groups.group_of(&chunk), replicas);
+        put.start(request, (chunk, size), groups.group_of(&chunk), (replicas, enough));
         let mut step =
             Step { now, config: &self.config, groups, shared: &mut self.shared, effects };
         put.ask(&mut step);

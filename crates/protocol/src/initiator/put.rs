@@ -60,8 +60,10 @@ pub(super) struct Put {
     chunk: ChunkId,
     size: Size,
     group: GroupId,
-    /// Wanted replicas.
+    /// Wanted replicas, as targets are told.
     replicas: u8,
+    /// Replicas with which it is done: as many, unless the group has no room for them.
+    enough: u8,
     round: Round,
     /// How many of the last rounds found no common window.
     rounds_without_window: u8,
@@ -96,6 +98,7 @@ impl Default for Put {
             size: Size::ZERO,
             group: GroupId(0),
             replicas: 0,
+            enough: 0,
             round: Round::default(),
             rounds_without_window: 0,
             windows: Vec::new(),
@@ -121,13 +124,14 @@ impl Put {
         request: RequestId,
         (chunk, size): (ChunkId, Size),
         group: GroupId,
-        replicas: u8,
+        (replicas, enough): (u8, u8),
     ) {
         let mut windows = core::mem::take(&mut self.windows);
         windows.clear();
         let mut held = core::mem::take(&mut self.held);
         held.clear();
-        *self = Put { request, chunk, size, group, replicas, windows, held, ..Put::default() };
+        let put = Put { request, chunk, size, group, replicas, enough, ..Put::default() };
+        *self = Put { windows, held, ..put };
     }
 
     pub(super) fn request(&self) -> RequestId {
@@ -142,7 +146,7 @@ impl Put {
     /// Replicas that are neither stored nor on their way. Two in one failure domain count as one.
     fn need(&self, step: &Step<'_>) -> usize {
         let have = step.groups.domains_of(self.group, self.stored.union(self.pending));
-        usize::from(self.replicas).saturating_sub(have)
+        usize::from(self.enough).saturating_sub(have)
     }
 
     /// Members in failure domains that neither hold the chunk nor will.
@@ -270,8 +274,7 @@ impl Put {
     /// Ends the put if it has its replicas, and starts another round if it lacks some and none is
     /// under way.
     fn go_on(&mut self, step: &mut Step<'_>) -> Progress {
-        let replicas = usize::from(self.replicas);
-        if step.groups.domains_of(self.group, self.stored) >= replicas {
+        if step.groups.domains_of(self.group, self.stored) >= usize::from(self.enough) {
             self.cancel_round(step);
             self.send_rest(step);
             let effect =

@@ -163,6 +163,10 @@ impl ReplicastModel {
                 let what = (*chunk, *size);
                 machine.put_on(entry.now, *replicas, what, &self.groups, &mut did);
             }
+            InitiatorHeard::PutAgain(chunk, size, replicas) => {
+                let what = (*chunk, *size);
+                machine.put_again(entry.now, *replicas, what, &self.groups, &mut did);
+            }
             InitiatorHeard::Get(chunk) => {
                 machine.get(entry.now, *chunk, &self.groups, &mut did);
             }

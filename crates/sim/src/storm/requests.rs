@@ -15,8 +15,16 @@ impl Storm {
         let request = match &running.kind {
             Kind::Put { content, .. } => {
                 let size = Size::from_bytes(content.bytes().len() as u64);
-                let (replicas, what) = (Some(running.replicas), (running.chunk, size));
-                host.machine.put_on(now, replicas, what, &self.groups, effects)
+                let (machine, replicas, what) =
+                    (&mut host.machine, running.replicas, (running.chunk, size));
+                match running.purpose {
+                    Purpose::PutAgain | Purpose::Recover => {
+                        machine.put_again(now, replicas, what, &self.groups, effects)
+                    }
+                    Purpose::User | Purpose::Check => {
+                        machine.put_on(now, Some(replicas), what, &self.groups, effects)
+                    }
+                }
             }
             Kind::Get { .. } => host.machine.get(now, running.chunk, &self.groups, effects),
         };

@@ -100,7 +100,7 @@ impl Put {
         let useful = everybody.without(self.stored.union(self.pending));
         let sensible = !members.is_empty()
             && members.without(useful).is_empty()
-            && members.len() <= usize::from(self.replicas)
+            && members.len() <= usize::from(self.enough)
             && step.config.believes(step.now, window);
         if !sensible {
             return Progress::Going;
