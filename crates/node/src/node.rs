@@ -11,8 +11,8 @@ use crossbeam_channel::{Sender, bounded, unbounded};
 use slotcast_protocol::{
     Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, Finder, GetRules,
     GroupMap, IdleExtension, Initiator, InitiatorConfig, InitiatorId, LayoutError, MAX_REPLICAS,
-    Membership, OfferRule, PutRules, Repair, RepairRules, TargetConfig, TargetId, Timing, WindowRule,
-    selection::SequenceRule,
+    Membership, OfferRule, PutRules, Repair, RepairRules, TargetConfig, TargetId, Timing,
+    WindowRule, selection::SequenceRule,
 };
 use slotcast_store::{Content, QueueRule};
 use slotcast_units::{Rate, Share, Size, Span};

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use slotcast_protocol::tape::TargetEntry;
 use slotcast_protocol::{
-    AckOutcome, ChunkId, InitiatorId, Inventory, Membership, Message, Repair, RepairEffect, RepairInput,
-    RepairOutcome, RepairProgress, RepairStatistics, RequestId, State, TargetConfig, TargetId,
+    AckOutcome, ChunkId, InitiatorId, Inventory, Membership, Message, Repair, RepairEffect,
+    RepairInput, RepairOutcome, RepairProgress, RepairStatistics, RequestId, State, TargetConfig,
+    TargetId,
 };
 use slotcast_store::{
     Content, DiskError, OpId, QueueRule, Standing, Statistics, StoringEffect, StoringTarget,

@@ -157,8 +157,7 @@ mod tests {
     #[test]
     fn records_take_whole_lines() {
         let chunk = ChunkId([0; 32]);
-        let record =
-            |length| Record { kind: Kind::Put, chunk, sequence: 0, length, replicas: 0 };
+        let record = |length| Record { kind: Kind::Put, chunk, sequence: 0, length, replicas: 0 };
         assert_eq!((record(0).extent(), record(0).padding()), (64, 0));
         assert_eq!((record(1).extent(), record(1).padding()), (128, 63));
         assert_eq!((record(64).extent(), record(64).padding()), (128, 0));

@@ -47,8 +47,7 @@ impl Reactor {
                     let silent_targets = self.targets_at(group, silent);
                     let nodes = self.remote.as_ref().map(|remote| remote.nodes_of(group, silent));
                     let silent_nodes = nodes.unwrap_or_default();
-                    let holders =
-                        Holders { targets, silent_targets, silent_nodes, size, replicas };
+                    let holders = Holders { targets, silent_targets, silent_nodes, size, replicas };
                     if let Some(reply) = self.finding.remove(&request) {
                         // Whoever asked may have gone: then nobody listens.
                         let _ = reply.send(holders);

@@ -71,8 +71,9 @@ impl Rig {
     fn step(&mut self, end: Time) -> bool {
         if !self.open.is_empty() {
             let effect = self.open.remove(0);
-            let (RepairEffect::PutAgain(of) | RepairEffect::Read(of) | RepairEffect::Recover(of, _)) =
-                effect
+            let (RepairEffect::PutAgain(of)
+            | RepairEffect::Read(of)
+            | RepairEffect::Recover(of, _)) = effect
             else {
                 unreachable!("wishes are kept apart")
             };

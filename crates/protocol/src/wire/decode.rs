@@ -211,9 +211,7 @@ impl Reader<'_> {
 
     fn find_answer(&mut self) -> Result<FindAnswer, WireError> {
         match self.u8()? {
-            layout::HELD => {
-                Ok(FindAnswer::Held { size: self.size()?, replicas: self.replicas()? })
-            }
+            layout::HELD => Ok(FindAnswer::Held { size: self.size()?, replicas: self.replicas()? }),
             layout::NOT_HELD => Ok(FindAnswer::NotHeld),
             tag => Err(WireError::Tag { field: "answer of a find", tag }),
         }

@@ -78,7 +78,9 @@ impl Storm {
         request: RequestId,
         reason: Failure,
     ) {
-        let Some(Running { chunk, purpose, kind, .. }) = self.end(initiator, request) else { return };
+        let Some(Running { chunk, purpose, kind, .. }) = self.end(initiator, request) else {
+            return;
+        };
         let is_get = matches!(kind, Kind::Get { .. });
         let must_be_there = matches!(kind, Kind::Get { must_be_there: true, .. })
             && self.catalogue.known(&chunk) == Known::Acknowledged
