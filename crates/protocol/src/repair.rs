@@ -23,8 +23,7 @@
 //! *handed over* when a whole walk has ended, every chunk of it was put again, and none has come since it
 //! began. Nothing is removed.
 
-use alloc::collections::VecDeque;
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use core::ops::Bound;
 

@@ -33,7 +33,7 @@ impl Storm {
         spread(plan.failing, Event::Fault(Fault::Failing));
         spread(plan.restarts, Event::Fault(Fault::Restart));
         if self.mistake == Some(Mistake::ForgetPromises) {
-            spread(200, Event::Fault(Fault::Forget));
+            spread(2000, Event::Fault(Fault::Forget));
         }
     }
 
