@@ -93,6 +93,7 @@ fn the_simulators_machines_repeat_what_those_of_a_node_did() {
             TargetHeard::Read { .. } => "read",
             TargetHeard::Sent { .. } => "sent",
             TargetHeard::DiskRate { .. } => "disk rate",
+            TargetHeard::ReadRate(_) => "read rate",
             TargetHeard::LinkRate(_) => "link rate",
         })
         .collect();

@@ -43,6 +43,8 @@ pub enum TargetHeard {
     Sent { request: RequestId },
     /// The disks were measured.
     DiskRate { rate: Rate, queue_limit: Size },
+    /// See [`TargetInput::ReadRate`].
+    ReadRate(Rate),
     /// The link was measured.
     LinkRate(Rate),
 }
@@ -60,6 +62,7 @@ impl From<TargetInput<'_>> for TargetHeard {
             TargetInput::DiskRate { rate, queue_limit } => {
                 TargetHeard::DiskRate { rate, queue_limit }
             }
+            TargetInput::ReadRate(rate) => TargetHeard::ReadRate(rate),
             TargetInput::LinkRate(rate) => TargetHeard::LinkRate(rate),
         }
     }
@@ -79,6 +82,7 @@ impl TargetHeard {
             TargetHeard::DiskRate { rate, queue_limit } => {
                 TargetInput::DiskRate { rate, queue_limit }
             }
+            TargetHeard::ReadRate(rate) => TargetInput::ReadRate(rate),
             TargetHeard::LinkRate(rate) => TargetInput::LinkRate(rate),
         }
     }

@@ -90,14 +90,17 @@ pub struct QueueRule {
 #[derive(Debug)]
 struct Meters {
     disk: DiskMeter,
+    /// Reads are apart: most come from memory, and none waits for a flush.
+    reads: DiskMeter,
     link: LinkMeter,
     queue: QueueRule,
-    /// Writes and flushes under way.
+    /// Reads of chunks, writes and flushes under way.
     under_way: BTreeMap<OpId, Work>,
     /// Written and not flushed yet.
     unflushed: Size,
     /// What the machine was told last.
     told_disk: Rate,
+    told_reads: Rate,
     told_link: Rate,
 }
 
@@ -105,6 +108,15 @@ struct Meters {
 enum Work {
     Write(Size),
     Flush,
+    Read(Size),
+}
+
+/// What has a new estimate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Measured {
+    Nothing,
+    Writes,
+    Reads,
 }
 
 impl Meters {
@@ -115,16 +127,26 @@ impl Meters {
                 Work::Write(Size::from_bytes(bytes))
             }
             Op::Flush { .. } => Work::Flush,
+            Op::ReadContent { length, .. } => Work::Read(Size::from_bytes(*length)),
             _ => return,
         };
         self.under_way.insert(id, work);
-        self.disk.begun(now);
+        match work {
+            Work::Read(_) => self.reads.begun(now),
+            Work::Write(_) | Work::Flush => self.disk.begun(now),
+        }
     }
 
-    /// True if there is a new estimate.
-    fn ended(&mut self, now: Time, id: OpId, went_well: bool) -> bool {
-        match self.under_way.remove(&id) {
+    fn ended(&mut self, now: Time, id: OpId, went_well: bool) -> Measured {
+        let is_new = match self.under_way.remove(&id) {
             None => false,
+            Some(Work::Read(size)) => {
+                let read = if went_well { size } else { Size::ZERO };
+                return match self.reads.ended(now, read) {
+                    true => Measured::Reads,
+                    false => Measured::Nothing,
+                };
+            }
             Some(Work::Write(size)) => {
                 if went_well {
                     self.unflushed += size;
@@ -135,7 +157,8 @@ impl Meters {
                 let stable = core::mem::take(&mut self.unflushed);
                 self.disk.ended(now, if went_well { stable } else { Size::ZERO })
             }
-        }
+        };
+        if is_new { Measured::Writes } else { Measured::Nothing }
     }
 
     fn queue_limit(&self, rate: Rate) -> Size {
@@ -212,11 +235,13 @@ impl StoringTarget {
         let (told_disk, told_link) = (self.machine.disk_rate(), self.machine.link_rate());
         let meters = Meters {
             disk: DiskMeter::new(told_disk),
+            reads: DiskMeter::new(told_disk),
             link: LinkMeter::new(told_link),
             queue,
             under_way: BTreeMap::new(),
             unflushed: Size::ZERO,
             told_disk,
+            told_reads: told_disk,
             told_link,
         };
         let queue_limit = meters.queue_limit(told_disk);
@@ -344,15 +369,7 @@ impl StoringTarget {
         result: Result<Output, DiskError>,
         effects: &mut Vec<StoringEffect>,
     ) {
-        if let Some(meters) = &mut self.meters
-            && meters.ended(now, op, result.is_ok())
-            && differs(meters.told_disk, meters.disk.rate())
-        {
-            let rate = meters.disk.rate();
-            meters.told_disk = rate;
-            let queue_limit = meters.queue_limit(rate);
-            self.tell(now, TargetInput::DiskRate { rate, queue_limit });
-        }
+        self.measured_by(now, op, result.is_ok());
         self.store.handle(Input::Disk(op, result), &mut self.store_effects);
         self.carry_out(now, effects);
     }
@@ -361,6 +378,25 @@ impl StoringTarget {
     pub fn disk_gone(&mut self, now: Time, effects: &mut Vec<StoringEffect>) {
         self.store.handle(Input::Gone, &mut self.store_effects);
         self.carry_out(now, effects);
+    }
+
+    /// Tells the machine what came of an operation for its rates.
+    fn measured_by(&mut self, now: Time, op: OpId, went_well: bool) {
+        let Some(meters) = &mut self.meters else { return };
+        match meters.ended(now, op, went_well) {
+            Measured::Writes if differs(meters.told_disk, meters.disk.rate()) => {
+                let rate = meters.disk.rate();
+                meters.told_disk = rate;
+                let queue_limit = meters.queue_limit(rate);
+                self.tell(now, TargetInput::DiskRate { rate, queue_limit });
+            }
+            Measured::Reads if differs(meters.told_reads, meters.reads.rate()) => {
+                let rate = meters.reads.rate();
+                meters.told_reads = rate;
+                self.tell(now, TargetInput::ReadRate(rate));
+            }
+            Measured::Nothing | Measured::Writes | Measured::Reads => {}
+        }
     }
 
     /// Reads a chunk for the host, who gets it as [`StoringEffect::Fetched`].

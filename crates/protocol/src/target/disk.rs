@@ -24,6 +24,8 @@ pub enum Backpressure {
 #[derive(Debug, Clone)]
 pub struct DiskForecast {
     rate: Rate,
+    /// How fast chunks are read, where that is not how fast they are written: most may be in memory.
+    read_rate: Option<Rate>,
     access: Span,
     limit: Size,
     backpressure: Backpressure,
@@ -49,7 +51,8 @@ impl DiskForecast {
     /// One disk of `rate`, with windows deferred while more than `limit` waits for it.
     pub fn new(rate: Rate, limit: Size, backpressure: Backpressure) -> DiskForecast {
         let (first, rest) = (Disk::default(), Box::default());
-        DiskForecast { rate, access: Span::ZERO, limit, backpressure, first, rest }
+        let (read_rate, access) = (None, Span::ZERO);
+        DiskForecast { rate, read_rate, access, limit, backpressure, first, rest }
     }
 
     /// The same with a time that each request takes beyond that of its bytes: seek and rotation.
@@ -69,7 +72,12 @@ impl DiskForecast {
         DiskForecast { rest, ..self }
     }
 
-    /// Time that one request of `size` takes on a disk.
+    /// Time that one read of `size` takes on a disk.
+    pub fn read_service(&self, size: Size) -> Span {
+        self.read_rate.unwrap_or(self.rate).time_for(size) + self.access
+    }
+
+    /// Time that one write of `size` takes on a disk.
     pub fn service(&self, size: Size) -> Span {
         self.rate.time_for(size) + self.access
     }
@@ -152,15 +160,26 @@ impl DiskForecast {
             true => level + self.service(size),
             false => level.max(own),
         };
-        behind_writes + reads_ahead + self.service(size)
+        behind_writes + reads_ahead + self.read_service(size)
     }
 
-    /// A request of `size` went to `disk`; says when it should be done.
+    /// A write of `size` went to `disk`; says when it should be done.
     ///
     /// # Panics
     /// If there is no such disk.
     pub fn submit(&mut self, now: Time, size: Size, disk: u16) -> Time {
-        let service = self.service(size);
+        self.give(now, self.service(size), disk)
+    }
+
+    /// The same for a read.
+    ///
+    /// # Panics
+    /// If there is no such disk.
+    pub fn submit_read(&mut self, now: Time, size: Size, disk: u16) -> Time {
+        self.give(now, self.read_service(size), disk)
+    }
+
+    fn give(&mut self, now: Time, service: Span, disk: u16) -> Time {
         let disk = self.disk(disk);
         disk.last_done = disk.last_done.max(now) + service;
         disk.pending += 1;
@@ -200,6 +219,11 @@ impl DiskForecast {
             disk.last_done =
                 now.saturating_add(Span::from_ns(u64::try_from(left).unwrap_or(u64::MAX)));
         }
+    }
+
+    /// Reads turned out to be of `rate`.
+    pub(crate) fn follow_reads(&mut self, rate: Rate) {
+        self.read_rate = Some(Rate::from_bps(rate.as_bps().max(1)));
     }
 
     /// Takes somebody else's word for how fast they are, and when they can take the next chunk.

@@ -103,6 +103,8 @@ pub enum TargetInput<'a> {
         /// Backlog from which initiators are asked to wait.
         queue_limit: Size,
     },
+    /// Reads were measured: from now on offers count on this.
+    ReadRate(Rate),
     /// The link was measured: from now on windows leave room for what comes slower than agreed.
     LinkRate(Rate),
 }
@@ -347,6 +349,7 @@ impl Target {
             TargetInput::DiskRate { rate, queue_limit } => {
                 self.config.disk.follow(now, rate, queue_limit);
             }
+            TargetInput::ReadRate(rate) => self.config.disk.follow_reads(rate),
             TargetInput::LinkRate(rate) => {
                 let is_slower = rate < self.config.timing.data_rate;
                 self.slow_link = is_slower.then_some(rate);
@@ -539,7 +542,7 @@ impl Target {
             .deliveries
             .iter()
             .filter(|delivery| !delivery.accepted && delivery.disk == on)
-            .map(|delivery| disk.service(delivery.size))
+            .map(|delivery| disk.read_service(delivery.size))
             .sum();
         let read = disk.read_delay(now, on, size, ahead, offered);
         let ask = Ask {
@@ -597,7 +600,7 @@ impl Target {
         delivery.accepted = true;
         delivery.window = grant.window;
         let Delivering { request, chunk, size, disk, .. } = *delivery;
-        self.config.disk.submit(now, size, disk);
+        self.config.disk.submit_read(now, size, disk);
         self.at_disk.push(AtDisk { request, disk, is_write: false });
         effects.push(TargetEffect::Read { request, chunk, size, disk });
     }
