@@ -583,7 +583,9 @@ impl TestCluster {
                 }
                 InitiatorEffect::Transfer { request, chunk, size, group, to, start } => {
                     assert!(start >= self.now, "a transfer in the past");
-                    assert!(to.len() <= 3);
+                    let asked = self.requests.iter().rfind(|asked| asked.request == request);
+                    let replicas = asked.map_or(3, |asked| usize::from(asked.replicas));
+                    assert!(to.len() <= replicas, "a transfer to more than are wanted");
                     let sent = Window::new(start, Timing::published().transfer(size));
                     self.transfers.push(sent);
                     for position in to.iter() {
