@@ -1,4 +1,4 @@
-//! Carries out what a store asks of its disk: one thread writes and flushes, the others read and hash.
+//! Carries out what a store asks of its disk: some threads write and flush, others do the rest.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -25,6 +25,9 @@ pub type DiskResult = Result<Output, DiskError>;
 pub type Report = Arc<dyn Fn(OpId, DiskResult) + Send + Sync>;
 
 type Task = (OpId, Op);
+
+/// A store writes one batch at a time, and beside it the footer of the segment before.
+const WRITERS: usize = 2;
 
 /// How often a disk without work is looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -164,13 +167,13 @@ pub struct Disk {
     /// None of a folder that cannot be used: every operation fails with this.
     files: Result<Arc<Files>, (DiskError, Report)>,
     writes: Option<Sender<Task>>,
-    reads: Option<Sender<Task>>,
+    others: Option<Sender<Task>>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Disk {
-    /// Starts one thread that writes and `readers` that read, into `buffers`; `report` is told of every
-    /// result. With a `rate` the disk is no faster than that.
+    /// Starts threads that write and flush, and `readers` for all else, reading into `buffers`; `report` is
+    /// told of every result. With a `rate` the disk is no faster than that.
     ///
     /// # Errors
     /// If the system gives no thread.
@@ -190,12 +193,15 @@ impl Disk {
             is_gone: AtomicBool::new(false),
         });
         let (writes, to_write) = unbounded();
-        let (reads, to_read) = unbounded();
-        let mut threads = vec![spawn("disk-write", &files, to_write, report)?];
-        for _ in 0..readers {
-            threads.push(spawn("disk-read", &files, to_read.clone(), report)?);
+        let (others, to_do) = unbounded();
+        let mut threads = Vec::new();
+        for _ in 0..WRITERS {
+            threads.push(spawn("disk-write", &files, to_write.clone(), report)?);
         }
-        Ok(Disk { files: Ok(files), writes: Some(writes), reads: Some(reads), threads })
+        for _ in 0..readers {
+            threads.push(spawn("disk", &files, to_do.clone(), report)?);
+        }
+        Ok(Disk { files: Ok(files), writes: Some(writes), others: Some(others), threads })
     }
 
     /// Whether its folder is not there any more, as was last seen: after every flush, and every second.
@@ -207,7 +213,7 @@ impl Disk {
     /// goes on with the rest.
     pub(crate) fn unusable(error: &io::Error, report: Report) -> Disk {
         let files = Err((meaning(error), report));
-        Disk { files, writes: None, reads: None, threads: Vec::new() }
+        Disk { files, writes: None, others: None, threads: Vec::new() }
     }
 
     /// Begins an operation.
@@ -215,8 +221,9 @@ impl Disk {
         if let Err((error, report)) = &self.files {
             return report(id, Err(*error));
         }
-        let is_read = matches!(op, Op::List | Op::Read { .. } | Op::ReadContent { .. });
-        let queue = if is_read { &self.reads } else { &self.writes };
+        // Puts wait for these: what takes long, as making a segment does, must not be in their way.
+        let is_write = matches!(op, Op::Write { .. } | Op::Flush { .. });
+        let queue = if is_write { &self.writes } else { &self.others };
         if let Some(queue) = queue {
             // The threads live as long as the queues: this cannot fail.
             let _ = queue.send((id, op));
@@ -227,7 +234,7 @@ impl Disk {
 impl Drop for Disk {
     /// Waits for what was begun.
     fn drop(&mut self) {
-        (self.writes, self.reads) = (None, None);
+        (self.writes, self.others) = (None, None);
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }

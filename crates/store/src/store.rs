@@ -204,8 +204,15 @@ enum Writer {
     Idle,
     Writing(OpId, Batch),
     Flushing(OpId, Batch),
-    WritingFooter(OpId, SegmentId),
-    FlushingFooter(OpId, SegmentId),
+}
+
+/// The footer of a full segment is written, then flushed. Nobody waits for it: a segment without one is
+/// only slower to open.
+#[derive(Debug, Clone, Copy)]
+struct Sealing {
+    segment: SegmentId,
+    op: OpId,
+    is_flushing: bool,
 }
 
 #[derive(Debug)]
@@ -229,8 +236,9 @@ pub struct Store {
     /// There was no room for a spare segment when it was last tried: what is left of the active one is
     /// for compaction and removals.
     is_full: bool,
-    /// Segments found at the start that still lack a footer.
+    /// Full segments, and those found at the start, that await a footer.
     unsealed: Vec<(SegmentId, Unfinished)>,
+    sealing: Option<Sealing>,
     newest: Option<SegmentId>,
     compaction: Option<Compaction>,
     compactions: u64,
@@ -272,6 +280,7 @@ impl Store {
             spare: Spare::None,
             is_full: false,
             unsealed: Vec::new(),
+            sealing: None,
             newest: None,
             compaction: None,
             compactions: 0,
@@ -467,6 +476,8 @@ impl Store {
             self.compacted(op, result, effects);
         } else if matches!(self.spare, Spare::Creating(asked, _) if asked == op) {
             self.created(&result, effects);
+        } else if let Some(sealing) = self.sealing.take_if(|sealing| sealing.op == op) {
+            self.sealed(sealing, &result, effects);
         } else {
             self.written(op, &result, effects);
         }
@@ -521,6 +532,7 @@ impl Store {
         if self.spare == Spare::None {
             self.make_spare(effects);
         }
+        self.seal_next(effects);
         if matches!(self.writer, Writer::Idle) {
             self.write_next(effects);
         }
@@ -561,9 +573,6 @@ impl Store {
     }
 
     fn write_next(&mut self, effects: &mut Vec<Effect>) {
-        if let Some((segment, unfinished)) = self.unsealed.pop() {
-            return self.seal(segment, &unfinished.entries, unfinished.end, effects);
-        }
         if self.queue.is_empty() {
             return;
         }
@@ -595,15 +604,38 @@ impl Store {
             self.fail_waiting(WriteError::Full, effects);
         } else {
             let Active { segment, entries, end } = self.active.take().expect("just looked");
-            self.seal(segment, &entries, end, effects);
+            self.unsealed.push((segment, Unfinished { entries, end }));
+            self.seal_next(effects);
+            self.write_next(effects);
         }
     }
 
-    fn seal(&mut self, segment: SegmentId, entries: &[Entry], end: u64, effects: &mut Vec<Effect>) {
-        let footer = footer::encode(entries, end, &self.config.identity);
+    fn seal_next(&mut self, effects: &mut Vec<Effect>) {
+        if self.sealing.is_some() {
+            return;
+        }
+        let Some((segment, Unfinished { entries, end })) = self.unsealed.pop() else { return };
+        let footer = footer::encode(&entries, end, &self.config.identity);
         let offset = self.config.segment_size - footer.len() as u64;
         let op = self.ask(Op::Write { segment, offset, parts: vec![footer] }, effects);
-        self.writer = Writer::WritingFooter(op, segment);
+        self.sealing = Some(Sealing { segment, op, is_flushing: false });
+    }
+
+    /// An operation for a footer has ended.
+    fn sealed(
+        &mut self,
+        sealing: Sealing,
+        result: &Result<Output, DiskError>,
+        effects: &mut Vec<Effect>,
+    ) {
+        match result {
+            Err(error) => self.stop_writing(*error, effects),
+            Ok(_) if sealing.is_flushing => {}
+            Ok(_) => {
+                let op = self.ask(Op::Flush { segment: sealing.segment }, effects);
+                self.sealing = Some(Sealing { op, is_flushing: true, ..sealing });
+            }
+        }
     }
 
     /// An operation of the writer has ended.
@@ -611,7 +643,6 @@ impl Store {
         let asked = match &self.writer {
             Writer::Idle => return,
             Writer::Writing(asked, _) | Writer::Flushing(asked, _) => *asked,
-            Writer::WritingFooter(asked, _) | Writer::FlushingFooter(asked, _) => *asked,
         };
         if asked != op {
             return;
@@ -626,11 +657,6 @@ impl Store {
                 self.writer = Writer::Flushing(self.ask(Op::Flush { segment }, effects), batch);
             }
             Writer::Flushing(_, batch) => self.committed(batch, effects),
-            Writer::WritingFooter(_, segment) => {
-                let op = self.ask(Op::Flush { segment }, effects);
-                self.writer = Writer::FlushingFooter(op, segment);
-            }
-            Writer::FlushingFooter(..) => {}
         }
     }
 
@@ -733,10 +759,7 @@ impl Store {
         let unsealed = |segment: &SegmentId| {
             active.is_some_and(|active| active.segment == *segment)
                 || self.unsealed.iter().any(|(of, _)| of == segment)
-                || matches!(
-                    self.writer,
-                    Writer::WritingFooter(_, of) | Writer::FlushingFooter(_, of) if of == *segment
-                )
+                || self.sealing.is_some_and(|sealing| sealing.segment == *segment)
         };
         let sealed = self
             .index

@@ -12,7 +12,7 @@ use slotcast_protocol::{
 use slotcast_units::{Rate, Size, Span, Time};
 
 use crate::content::Content;
-use crate::io::{DiskError, Op, OpId, Output};
+use crate::io::{DiskError, Op, OpId, Output, SegmentId};
 use crate::record::MOST_REPLICAS;
 use crate::store::{Config, Effect, Input, ReadError, Standing, Statistics, Store, Ticket};
 
@@ -96,8 +96,8 @@ struct Meters {
     queue: QueueRule,
     /// Reads of chunks, writes and flushes under way.
     under_way: BTreeMap<OpId, Work>,
-    /// Written and not flushed yet.
-    unflushed: Size,
+    /// Written and not flushed yet, by segment.
+    unflushed: BTreeMap<SegmentId, Size>,
     /// What the machine was told last.
     told_disk: Rate,
     told_reads: Rate,
@@ -106,8 +106,8 @@ struct Meters {
 
 #[derive(Debug, Clone, Copy)]
 enum Work {
-    Write(Size),
-    Flush,
+    Write(SegmentId, Size),
+    Flush(SegmentId),
     Read(Size),
 }
 
@@ -122,18 +122,18 @@ enum Measured {
 impl Meters {
     fn begun(&mut self, now: Time, id: OpId, op: &Op) {
         let work = match op {
-            Op::Write { parts, .. } => {
+            Op::Write { segment, parts, .. } => {
                 let bytes = parts.iter().map(|part| part.len() as u64).sum();
-                Work::Write(Size::from_bytes(bytes))
+                Work::Write(*segment, Size::from_bytes(bytes))
             }
-            Op::Flush { .. } => Work::Flush,
+            Op::Flush { segment } => Work::Flush(*segment),
             Op::ReadContent { length, .. } => Work::Read(Size::from_bytes(*length)),
             _ => return,
         };
         self.under_way.insert(id, work);
         match work {
             Work::Read(_) => self.reads.begun(now),
-            Work::Write(_) | Work::Flush => self.disk.begun(now),
+            Work::Write(..) | Work::Flush(_) => self.disk.begun(now),
         }
     }
 
@@ -147,14 +147,14 @@ impl Meters {
                     false => Measured::Nothing,
                 };
             }
-            Some(Work::Write(size)) => {
+            Some(Work::Write(segment, size)) => {
                 if went_well {
-                    self.unflushed += size;
+                    *self.unflushed.entry(segment).or_default() += size;
                 }
                 self.disk.ended(now, Size::ZERO)
             }
-            Some(Work::Flush) => {
-                let stable = core::mem::take(&mut self.unflushed);
+            Some(Work::Flush(segment)) => {
+                let stable = self.unflushed.remove(&segment).unwrap_or_default();
                 self.disk.ended(now, if went_well { stable } else { Size::ZERO })
             }
         };
@@ -239,7 +239,7 @@ impl StoringTarget {
             link: LinkMeter::new(told_link),
             queue,
             under_way: BTreeMap::new(),
-            unflushed: Size::ZERO,
+            unflushed: BTreeMap::new(),
             told_disk,
             told_reads: told_disk,
             told_link,
