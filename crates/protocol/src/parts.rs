@@ -25,7 +25,7 @@ impl PartValue {
     /// chunk. O(length): some GB/s for parts of 4 KiB and more, less for shorter ones.
     ///
     /// # Panics
-    /// If no part of this length begins there.
+    /// If there are no bytes, or no part of this length begins there.
     pub fn of(offset: u64, bytes: &[u8]) -> PartValue {
         PartValue(Hasher::new().set_input_offset(offset).update(bytes).finalize_non_root())
     }

@@ -117,6 +117,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
+    use crate::content::Content;
 
     const SIZE: usize = 32 << 20;
     const IDENTITY: Identity = Identity([3; 32]);

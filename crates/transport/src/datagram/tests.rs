@@ -29,7 +29,7 @@ fn data(bytes: &[u8]) -> Data<'_> {
         members: Members::first(3),
         name: ChunkId([9; 32]),
         bytes,
-        value: Data::value_of(1, 1024, bytes),
+        value: if bytes.is_empty() { PartValue::default() } else { Data::value_of(1, 1024, bytes) },
     }
 }
 
@@ -131,5 +131,5 @@ fn the_layout_stays_what_it_is() {
         Datagram { header: header(), body }.encode(&Key::new(&[1; 32]), &mut bytes);
     }
     let hash = blake3::hash(&bytes).to_hex();
-    assert_eq!(&hash[..16], "6244c2f62ec4f59b");
+    assert_eq!(&hash[..16], "b8db0ca1ed4772e0");
 }
