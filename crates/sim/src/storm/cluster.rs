@@ -382,10 +382,7 @@ impl Storm {
                 let wanted = host.machine.as_ref().and_then(|machine| machine.wanted(&chunk));
                 match (result, wanted) {
                     (Ok(content), Some(wanted)) if put => {
-                        let replicas = match self.mistake {
-                            Some(Mistake::RepairKnowsOneNumber) => self.plan.replicas,
-                            _ => wanted,
-                        };
+                        let replicas = self.to_repair(wanted);
                         let repairer = self.repairer(target);
                         let kind = Kind::Put { content, made: false };
                         let purpose = Purpose::PutAgain;
@@ -398,6 +395,14 @@ impl Storm {
                     _ => self.repaired(now, target, chunk, RepairOutcome::NotFound),
                 }
             }
+        }
+    }
+
+    /// On how many targets repair puts what is wanted on so many.
+    fn to_repair(&self, wanted: u8) -> u8 {
+        match self.mistake {
+            Some(Mistake::RepairKnowsOneNumber) => self.plan.replicas,
+            _ => wanted,
         }
     }
 
@@ -422,10 +427,19 @@ impl Storm {
         let host = &mut self.targets[target as usize];
         let Some(machine) = &mut host.machine else { return };
         match effect {
-            RepairEffect::PutAgain(chunk)
+            RepairEffect::Check(chunk)
                 if self.mistake == Some(Mistake::RepairForgets) && chunk.0[0] % 4 == 0 =>
             {
                 self.repaired(now, target, chunk, RepairOutcome::Complete);
+            }
+            RepairEffect::Check(chunk) => {
+                let (Some(size), Some(wanted)) = (machine.size(&chunk), machine.wanted(&chunk))
+                else {
+                    return self.repaired(now, target, chunk, RepairOutcome::NotFound);
+                };
+                let (replicas, kind) = (self.to_repair(wanted), Kind::Question(size));
+                let purpose = Purpose::Ask;
+                self.begin(now, repairer, Running { chunk, replicas, purpose, kind });
             }
             RepairEffect::PutAgain(chunk) | RepairEffect::Read(chunk) => {
                 let put = matches!(effect, RepairEffect::PutAgain(_));

@@ -1,7 +1,7 @@
 //! Faults: whom they hit, what they do, and how they end.
 
 use slotcast_engine::Agenda;
-use slotcast_protocol::TargetId;
+use slotcast_protocol::{RepairStatistics, TargetId};
 use slotcast_units::{Span, Time};
 
 use super::Mistake;
@@ -198,15 +198,22 @@ impl Storm {
         }
     }
 
-    /// How many walks the repair of each target has ended.
-    pub(super) fn walks(&self) -> Vec<u64> {
-        self.targets.iter().map(|host| host.repair.statistics().walks).collect()
+    /// What the repair of each target has done.
+    pub(super) fn repairs(&self) -> Vec<RepairStatistics> {
+        self.targets.iter().map(|host| host.repair.statistics()).collect()
     }
 
-    /// Whether every repair has ended `count` walks more than in `before`, and has nothing in hand.
-    pub(super) fn has_repaired(&self, before: &[u64], count: u64) -> bool {
+    /// Whether every repair has ended so many walks and scrubs more than in `before`.
+    pub(super) fn has_repaired(
+        &self,
+        before: &[RepairStatistics],
+        (walks, scrubs): (u64, u64),
+    ) -> bool {
         let mut hosts = self.targets.iter().zip(before).filter(|(host, _)| !host.dark);
-        hosts.all(|(host, before)| host.repair.statistics().walks >= before + count)
+        hosts.all(|(host, before)| {
+            let now = host.repair.statistics();
+            now.walks >= before.walks + walks && now.scrubs >= before.scrubs + scrubs
+        })
     }
 
     /// Nothing that was destroyed is missing any more.

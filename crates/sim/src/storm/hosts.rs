@@ -5,6 +5,7 @@ use std::ops::Bound;
 
 use slotcast_protocol::{ChunkId, Initiator, Inventory, Message, Repair, RequestId};
 use slotcast_store::{Content, Standing, StoringTarget};
+use slotcast_units::Size;
 
 use super::disk::SimulatedDisk;
 use super::windows::Accepted;
@@ -18,6 +19,8 @@ pub(super) enum Purpose {
     Check,
     /// A target puts again what it holds.
     PutAgain,
+    /// A target asks whether there are enough replicas of what it holds.
+    Ask,
     /// A target fetches, and puts, what it has lost.
     Recover,
 }
@@ -26,6 +29,8 @@ pub(super) enum Purpose {
 pub(super) enum Kind {
     /// Whether a replica had to be made.
     Put { content: Content, made: bool },
+    /// Nothing is sent: only the answers count.
+    Question(Size),
     /// What has come, and whether the chunk had been acknowledged when it was asked for.
     Get { content: Option<Content>, must_be_there: bool },
 }

@@ -59,8 +59,9 @@ pub enum Mistake {
 const PATIENCE: Span = Span::from_secs(10);
 const STEP: Span = Span::from_ms(1);
 
-/// Walks that a repair may need: the one under way, and one that goes by what it hears in vain.
-const WALKS: u64 = 3;
+/// Walks and scrubs that a repair may need: those under way, a whole scrub, and a walk that goes by what it
+/// hears in vain.
+const WALKS_AND_SCRUBS: (u64, u64) = (3, 2);
 
 /// Runs the storm of `seed`.
 pub fn run_storm(seed: u64) -> StormReport {
@@ -90,8 +91,8 @@ pub fn run_storm_with(seed: u64, mistake: Option<Mistake>) -> StormReport {
         if !run_while(&mut simulation, |storm| !storm.is_quiet()) {
             break;
         }
-        let before = simulation.model().walks();
-        if !run_while(&mut simulation, |storm| !storm.has_repaired(&before, WALKS)) {
+        let before = simulation.model().repairs();
+        if !run_while(&mut simulation, |storm| !storm.has_repaired(&before, WALKS_AND_SCRUBS)) {
             break;
         }
         simulation.model_mut().check_replicas();

@@ -7,7 +7,7 @@ use slotcast_protocol::{
     TargetId, Timing, WindowRule, selection::SequenceRule,
 };
 use slotcast_store::{Config, Identity};
-use slotcast_units::{Rate, Size, Span};
+use slotcast_units::{Rate, Share, Size, Span};
 
 use super::network::Weather;
 
@@ -171,8 +171,13 @@ impl Plan {
     pub(super) fn repair(&self) -> RepairRules {
         RepairRules {
             at_once: 4,
-            pause: Span::from_us(20),
+            // Disks here have less to do for users than for repair.
+            heal_share: Share::from_percent(400),
+            scrub_share: Share::from_percent(400),
+            least_pause: Span::from_us(20),
+            most_pause: Span::from_us(500),
             period: Span::from_ms(40),
+            first_scrub: Span::from_ms(20),
             retry: Span::from_ms(5),
         }
     }
