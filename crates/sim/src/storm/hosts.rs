@@ -8,6 +8,7 @@ use slotcast_store::{Content, Standing, StoringTarget};
 use slotcast_units::Size;
 
 use super::disk::SimulatedDisk;
+use super::drain::Leaving;
 use super::windows::Accepted;
 
 /// Why a chunk is put or fetched.
@@ -74,6 +75,8 @@ pub(super) struct TargetHost {
     pub(super) held: Vec<ChunkId>,
     /// It is gone and never comes back.
     pub(super) dark: bool,
+    /// Whether it was told to leave, and what it says of that.
+    pub(super) leaving: Leaving,
     /// The others know that it is gone.
     pub(super) known_gone: bool,
 }

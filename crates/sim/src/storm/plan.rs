@@ -9,6 +9,7 @@ use slotcast_protocol::{
 use slotcast_store::{Config, Identity};
 use slotcast_units::{Rate, Share, Size, Span};
 
+use super::drain::Drain;
 use super::network::Weather;
 
 /// How long a member is silent before the others are told that it is gone.
@@ -54,6 +55,7 @@ pub(super) struct Plan {
     pub(super) failing: u64,
     pub(super) restarts: u64,
     pub(super) retirements: u64,
+    pub(super) drain: Option<Drain>,
 }
 
 /// Zero in half of the cases, or up to `most`.
@@ -82,7 +84,7 @@ impl Plan {
             held_up: part(chance, 0.05),
             hold_up: Span::from_us(50 + chance.below(3_000)),
         };
-        Plan {
+        let plan = Plan {
             targets: u32::try_from(targets).expect("small"),
             group_size: u32::try_from(group_size).expect("small"),
             replicas: if chance.chance(0.8) { 3 } else { 2 },
@@ -109,7 +111,9 @@ impl Plan {
             failing: some(chance, 3),
             restarts: some(chance, 2),
             retirements: some(chance, 40),
-        }
+            drain: None,
+        };
+        Plan { drain: Drain::of(streams, &plan), ..plan }
     }
 
     pub(super) fn groups(&self) -> GroupMap {
