@@ -74,8 +74,8 @@ pub use parts::{PartValue, Parts, is_part_len};
 pub use proxy::{Proxy, ProxyChoice, ProxyConfig, ProxyEffect, ProxyInput};
 pub use rate::{DiskMeter, LinkMeter};
 pub use repair::{
-    Inventory, Repair, RepairEffect, RepairInput, RepairOutcome, RepairProgress, RepairRules,
-    RepairStatistics,
+    Inventory, Repair, RepairEffect, RepairInput, RepairOutcome, RepairPace, RepairProgress,
+    RepairRules, RepairStatistics,
 };
 pub use target::{
     Backpressure, DiskForecast, Holdings, Target, TargetConfig, TargetEffect, TargetInput,
