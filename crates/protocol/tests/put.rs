@@ -211,7 +211,7 @@ fn a_choosy_initiator_asks_again() {
         let far = |round: u8| {
             move |position: u8| {
                 let window = Window::new(Time::from_ns(150_000), Span::from_us(400));
-                let answer = BidAnswer::Window(window);
+                let answer = BidAnswer::Window { window, backlog: Span::ZERO };
                 Message::Bid(Bid { request, round, position, answer })
             }
         };
@@ -249,7 +249,7 @@ fn stale_bids_are_ignored() {
     let request = cluster.put(1);
     let window = Window::new(Time::from_ns(20_000), Span::from_us(400));
     for position in 0..9 {
-        let answer = BidAnswer::Window(window);
+        let answer = BidAnswer::Window { window, backlog: Span::ZERO };
         cluster.hear(Message::Bid(Bid { request, round: 7, position, answer }));
     }
     assert!(cluster.receiving.iter().all(Vec::is_empty), "nothing is sent for them");

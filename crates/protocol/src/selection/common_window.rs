@@ -2,7 +2,7 @@
 
 use slotcast_units::{Span, Time};
 
-use super::{Candidate, LinkSchedule, domain_is_free};
+use super::{Candidate, LinkSchedule, Ties, by_backlog, domain_is_free};
 use crate::window::Window;
 
 /// What to look for.
@@ -21,18 +21,21 @@ pub struct CommonWindow<'a> {
     pub transfer: Span,
     /// Failure domains that hold or will hold a replica already.
     pub taken: &'a [u32],
+    /// Who is taken if more members than needed have the window.
+    pub ties: Ties,
     /// Try only bids that follow each other in time, and the last such set never. The original
-    /// does so; it misses common windows that exist.
+    /// does so; it misses common windows that exist, and has no more members in a set than are needed.
     pub consecutive_only: bool,
 }
 
 /// Finds the earliest window of the wanted width that `need` of the `candidates` share while the
-/// initiator's link is free, and fills `chosen` with them. `candidates` must be in order
-/// ([`super::sort_candidates`]).
+/// initiator's link is free, and fills `chosen` with members that share it: the first in order, or with
+/// [`Ties::ByBacklog`] those of the least busy disks, failure domain by failure domain. `candidates` must
+/// be in order ([`super::sort_candidates`]).
 ///
 /// Exact unless `consecutive_only`: if such a window exists, the earliest one is found, for a window
-/// that cannot begin earlier begins at the start of a candidate or where the link becomes free.
-/// O(n · (n + m)) for n candidates and m transfers on the link.
+/// that cannot begin earlier begins at the start of a candidate or where the link becomes free. Who is
+/// taken has no say in which window it is. O(n · (n + m)) for n candidates and m transfers on the link.
 pub fn earliest_common_window(
     candidates: &[Candidate],
     look_for: &CommonWindow<'_>,
@@ -69,11 +72,12 @@ pub fn earliest_common_window(
             break;
         }
     }
-    match best {
-        Some(window) => {
+    match (best, look_for.ties) {
+        (Some(window), Ties::ByName) => {
             members_of(candidates, look_for, window, chosen);
         }
-        None => chosen.clear(),
+        (Some(window), Ties::ByBacklog) => least_busy(candidates, look_for, window, chosen),
+        (None, _) => chosen.clear(),
     }
     best
 }
@@ -98,6 +102,26 @@ fn members_of(
         }
     }
     false
+}
+
+/// Fills `chosen` with the least busy members whose bids hold `window`, of which there are enough. To take the
+/// least busy one of the domains that are left, time after time, ends with the least sum as well.
+fn least_busy(
+    candidates: &[Candidate],
+    look_for: &CommonWindow<'_>,
+    window: Window,
+    chosen: &mut super::Chosen,
+) {
+    chosen.clear();
+    while chosen.len() < look_for.need {
+        let able = candidates.iter().filter(|c| {
+            c.window.contains(&window) && domain_is_free(c.domain, chosen, look_for.taken)
+        });
+        match able.min_by_key(|c| by_backlog(c)) {
+            Some(least) => chosen.push(*least),
+            None => return,
+        }
+    }
 }
 
 /// The original's search: sets of bids that follow each other in time, the last set left out.
@@ -126,7 +150,6 @@ fn earliest_of_consecutive(
 mod tests {
     use super::super::{candidate, sort_candidates};
     use super::*;
-    use crate::ids::ChunkId;
     use alloc::vec::Vec;
     use proptest::prelude::*;
 
@@ -140,6 +163,7 @@ mod tests {
             earliest: Time::ZERO,
             width: Span::from_ns(width),
             taken: &[],
+            ties: Ties::ByName,
             consecutive_only: false,
         }
     }
@@ -211,7 +235,7 @@ mod tests {
                 .enumerate()
                 .map(|(i, &(start, width))| candidate(i as u8, start, start + width))
                 .collect();
-            sort_candidates(&mut bids, &ChunkId([3; 32]));
+            sort_candidates(&mut bids);
             let mut link = LinkSchedule::default();
             let mut busy = Vec::new();
             let mut at = 0;

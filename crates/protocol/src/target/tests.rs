@@ -92,7 +92,7 @@ fn accept(window: Window) -> Message {
 #[test]
 fn a_put_goes_from_bid_to_acknowledgement() {
     let mut target = target();
-    let BidAnswer::Window(window) = bid_of(&say(&mut target, 0, &put_request(), &empty())) else {
+    let BidAnswer::Window { window, .. } = bid_of(&say(&mut target, 0, &put_request(), &empty())) else {
         panic!("no window")
     };
     assert_eq!(say(&mut target, 10, &accept(window), &empty()), []);
@@ -142,7 +142,7 @@ fn failures_are_told() {
     target.handle(Time::ZERO, received(true), &empty(), &mut effects);
     assert_eq!(outcome(&effects), AckOutcome::NoReservation);
 
-    let BidAnswer::Window(window) = bid_of(&say(&mut target, 0, &put_request(), &empty())) else {
+    let BidAnswer::Window { window, .. } = bid_of(&say(&mut target, 0, &put_request(), &empty())) else {
         panic!("no window")
     };
     say(&mut target, 10, &accept(window), &empty());
@@ -345,7 +345,7 @@ fn half_of_the_idle_bids_are_stretched_by_coin() {
         target.config.idle_extension = IdleExtension::TwoTransfersByCoin;
         let Message::PutRequest(ask) = put_request() else { unreachable!() };
         let message = Message::PutRequest(PutRequest { chunk: ChunkId([n; 32]), ..ask });
-        let BidAnswer::Window(window) = bid_of(&say(&mut target, 0, &message, &empty())) else {
+        let BidAnswer::Window { window, .. } = bid_of(&say(&mut target, 0, &message, &empty())) else {
             panic!("no window")
         };
         window.width() > Span::from_ns(166_159)
@@ -357,7 +357,7 @@ fn half_of_the_idle_bids_are_stretched_by_coin() {
 #[test]
 fn a_restart_forgets_what_was_promised_but_not_what_is_stored() {
     let mut target = target();
-    let BidAnswer::Window(window) = bid_of(&say(&mut target, 0, &put_request(), &empty())) else {
+    let BidAnswer::Window { window, .. } = bid_of(&say(&mut target, 0, &put_request(), &empty())) else {
         panic!("no window")
     };
     say(&mut target, 10, &accept(window), &empty());
@@ -445,7 +445,7 @@ fn put_of(serial: u32, not_before: Time) -> Message {
 
 fn window_of(effects: &[TargetEffect]) -> Window {
     match bid_of(effects) {
-        BidAnswer::Window(window) => window,
+        BidAnswer::Window { window, .. } => window,
         other => panic!("not a window: {other:?}"),
     }
 }

@@ -10,7 +10,7 @@ use slotcast_protocol::{
     GroupId, GroupMap, Holdings, IdleExtension, Initiator, InitiatorConfig, InitiatorEffect,
     InitiatorId, InitiatorInput, Members, Message, OfferRule, Proxy, ProxyChoice, ProxyConfig,
     ProxyEffect, ProxyInput, PutRequest, PutRules, RequestId, State, Target, TargetConfig,
-    TargetEffect, TargetId, TargetInput, Timing, Window, WindowRule, selection::SequenceRule,
+    TargetEffect, TargetId, TargetInput, Timing, Window, WindowRule, selection::{SequenceRule, Ties},
 };
 use slotcast_units::{Rate, Size, Span, Time};
 
@@ -199,6 +199,7 @@ impl TestCluster {
         let put_rules = PutRules {
             replicas: 3,
             window_rule,
+            ties: Ties::ByName,
             sequence: SequenceRule::published(&Timing::published(), false),
             consecutive_only: false,
             abandon_without_window: false,
