@@ -150,6 +150,7 @@ fn earliest_of_consecutive(
 mod tests {
     use super::super::{candidate, sort_candidates};
     use super::*;
+    use alloc::collections::BTreeSet;
     use alloc::vec::Vec;
     use proptest::prelude::*;
 
@@ -220,7 +221,83 @@ mod tests {
         assert!(earliest_common_window(&bids, &taken, &mut chosen).is_none());
     }
 
+    #[test]
+    fn the_least_busy_of_those_that_have_the_window_are_taken() {
+        let mut bids = [
+            candidate(0, 0, 100),
+            candidate(1, 0, 100),
+            candidate(2, 0, 20),
+            candidate(3, 10, 100),
+            candidate(4, 10, 100),
+        ];
+        for (bid, backlog) in bids.iter_mut().zip([9, 8, 0, 7, 7]) {
+            bid.backlog = Span::from_ns(backlog);
+        }
+        bids[4].domain = 3;
+        sort_candidates(&mut bids);
+        let look_for = |need| CommonWindow {
+            earliest: Time::from_ns(15),
+            ties: Ties::ByBacklog,
+            ..wanted(need, 30)
+        };
+        let positions = |need| {
+            let mut chosen = Vec::new();
+            let window = earliest_common_window(&bids, &look_for(need), &mut chosen).unwrap();
+            assert_eq!(window.start, Time::from_ns(15));
+            chosen.iter().map(|c| c.position).collect::<Vec<_>>()
+        };
+        let of_one_domain = if bids[3].lot < bids[4].lot { bids[3] } else { bids[4] };
+        assert_eq!(positions(1), [of_one_domain.position], "equals by lot");
+        assert_eq!(positions(3), [of_one_domain.position, 1, 0], "and one of a domain");
+    }
+
+    /// Every set of `need` candidates of different domains that hold `window`, by its sum of backlogs.
+    fn least_sum(bids: &[Candidate], need: usize, window: Window) -> Option<u64> {
+        let able: Vec<_> = bids.iter().filter(|b| b.window.contains(&window)).collect();
+        let sets = (0u32..1 << able.len()).filter(|set| set.count_ones() as usize == need);
+        let sum = |set: u32| {
+            let members: Vec<_> = (0..able.len()).filter(|i| set >> i & 1 == 1).collect();
+            let domains: BTreeSet<u32> = members.iter().map(|&i| able[i].domain).collect();
+            let sum = members.iter().map(|&i| able[i].backlog.as_ns()).sum();
+            (domains.len() == need).then_some(sum)
+        };
+        sets.filter_map(sum).min()
+    }
+
     proptest! {
+        /// Backlogs decide who is taken, never when; and nobody less busy is left out.
+        #[test]
+        fn backlogs_choose_members_and_not_the_window(
+            bids in prop::collection::vec((0u64..60, 1u64..60, 0u64..5, 0u32..5), 1..9),
+            need in 1usize..4,
+            width in 1u64..40,
+            earliest in 0u64..40,
+        ) {
+            let mut bids: Vec<Candidate> = bids
+                .iter()
+                .enumerate()
+                .map(|(i, &(start, width, backlog, domain))| Candidate {
+                    domain,
+                    backlog: Span::from_ns(backlog),
+                    ..candidate(i as u8, start, start + width)
+                })
+                .collect();
+            sort_candidates(&mut bids);
+            let by_name = CommonWindow { earliest: Time::from_ns(earliest), ..wanted(need, width) };
+            let by_backlog = CommonWindow { ties: Ties::ByBacklog, ..by_name };
+            let (mut named, mut least) = (Vec::new(), Vec::new());
+            let found = earliest_common_window(&bids, &by_backlog, &mut least);
+            prop_assert_eq!(found, earliest_common_window(&bids, &by_name, &mut named));
+            prop_assert_eq!(least.len(), named.len());
+            if let Some(window) = found {
+                prop_assert!(least.iter().all(|c| c.window.contains(&window)));
+                let domains: BTreeSet<u32> = least.iter().map(|c| c.domain).collect();
+                prop_assert_eq!(domains.len(), need);
+                let sum = least.iter().map(|c| c.backlog.as_ns()).sum::<u64>();
+                prop_assert_eq!(Some(sum), least_sum(&bids, need, window));
+            }
+        }
+
         /// Against trying every start and every set.
         #[test]
         fn no_earlier_window_exists(

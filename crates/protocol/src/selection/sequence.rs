@@ -222,22 +222,62 @@ mod tests {
         assert_eq!(run(&bids, &flawed), [(1, 4, 24)], "the original keeps the whole window");
     }
 
+    #[test]
+    fn of_transfers_that_would_begin_together_the_least_busy_disk_is_taken() {
+        let mut bids = [
+            candidate(0, 0, 50),
+            candidate(1, 2, 50),
+            candidate(2, 4, 50),
+            candidate(3, 6, 50),
+            candidate(4, 19, 60),
+        ];
+        for (bid, backlog) in bids.iter_mut().zip([3, 2, 1, 0, 0]) {
+            bid.backlog = Span::from_ns(backlog);
+        }
+        let by_backlog =
+            Sequence { earliest: Time::from_ns(5), ties: Ties::ByBacklog, ..wanted(3, 10) };
+        // The last one is as idle, but starts later than the link is free.
+        assert_eq!(run(&bids, &by_backlog), [(2, 5, 15), (3, 15, 25), (4, 25, 35)]);
+        let mut link = LinkSchedule::default();
+        link.take(Window { start: Time::from_ns(5), end: Time::from_ns(19) });
+        let held_up = Sequence { link: &link, need: 1, ..by_backlog };
+        let idle = if bids[3].lot < bids[4].lot { 3 } else { 4 };
+        assert_eq!(run(&bids, &held_up), [(idle, 19, 29)], "the link holds all of them up");
+    }
+
+    /// Alone, with idle members in reach.
+    #[test]
+    fn of_idle_targets_the_least_busy_disk_is_preferred() {
+        let mut bids = [candidate(0, 0, 11), candidate(1, 4, 21), candidate(2, 4, 21)];
+        for (bid, backlog) in bids.iter_mut().zip([0, 7, 6]) {
+            bid.backlog = Span::from_ns(backlog);
+        }
+        let ties = |ties| Sequence { ties, ..wanted(2, 11) };
+        assert_eq!(run(&bids, &ties(Ties::ByName)), [(1, 4, 15)]);
+        assert_eq!(run(&bids, &ties(Ties::ByBacklog)), [(2, 4, 15)]);
+    }
+
     proptest! {
         #[test]
         fn chosen_windows_fit_their_bids_and_do_not_overlap(
-            bids in prop::collection::vec((0u64..60, 1u64..60), 0..9),
+            bids in prop::collection::vec((0u64..60, 1u64..60, 0u64..5), 0..9),
             need in 0usize..4,
             width in 1u64..40,
             earliest in 0u64..40,
             keep: bool,
+            by_backlog: bool,
         ) {
             let mut bids: Vec<Candidate> = bids
                 .iter()
                 .enumerate()
-                .map(|(i, &(start, width))| candidate(i as u8, start, start + width))
+                .map(|(i, &(start, width, backlog))| Candidate {
+                    backlog: Span::from_ns(backlog),
+                    ..candidate(i as u8, start, start + width)
+                })
                 .collect();
             sort_candidates(&mut bids);
             let mut look_for = Sequence { earliest: Time::from_ns(earliest), ..wanted(need, width) };
+            look_for.ties = if by_backlog { Ties::ByBacklog } else { Ties::ByName };
             look_for.rule.keep_idle_window = keep;
             let mut chosen = Vec::new();
             earliest_sequence(&bids, &look_for, &mut chosen);

@@ -478,6 +478,53 @@ fn a_disk_that_is_measured_slower_bids_later() {
     assert_eq!(bids, [Time::from_ns(937_500), Time::from_ns(9_375_000)]);
 }
 
+/// What is accepted counts before it has come, what is only bid does not, and what is written no more.
+#[test]
+fn a_bid_tells_the_backlog_of_the_disk() {
+    for (disks, backlogs) in [(1, [0, 1, 2, 1]), (2, [0, 0, 1, 0])] {
+        let mut config = target().config;
+        config.disk = config.disk.with_disks(disks);
+        let mut target = Target::new(config);
+        let mut effects = vec![];
+        let backlog = |target: &mut Target, now: u64, serial: u32| {
+            match bid_of(&say(target, now, &put_of(serial, Time::ZERO), &empty())) {
+                BidAnswer::Window { window, backlog } => (window, backlog),
+                other => panic!("not a window: {other:?}"),
+            }
+        };
+        let accept = |serial: u32, window: Window| {
+            Message::PutAccept(PutAccept {
+                request: RequestId { serial, ..request() },
+                round: 0,
+                delivery: Delivery::Multicast,
+                grants: [Grant { position: 4, window }].into_iter().collect(),
+            })
+        };
+        let (first, idle) = backlog(&mut target, 0, 10);
+        let (second, also_idle) = backlog(&mut target, 0, 11);
+        assert_eq!(idle, also_idle, "a bid that nobody has accepted is no work");
+        say(&mut target, 0, &accept(10, first), &empty());
+        let (_, one_promised) = backlog(&mut target, 0, 12);
+        let request = RequestId { serial: 10, ..request() };
+        let received = TargetInput::Received { request, chunk: CHUNK, size: SIZE, intact: true };
+        target.handle(Time::ZERO, received, &empty(), &mut effects);
+        say(&mut target, 0, &accept(11, second), &empty());
+        let (_, one_written_one_promised) = backlog(&mut target, 0, 13);
+        let written = TargetInput::Written { request, stable: true };
+        target.handle(Time::from_ns(200_000), written, &empty(), &mut effects);
+        let (_, one_left) = backlog(&mut target, 200_000, 14);
+        let service = Span::from_ns(312_500);
+        let told = [idle, one_promised, one_written_one_promised, one_left];
+        // Two disks share what is promised.
+        let half = |n: u64| service * n / u64::from(disks);
+        let expected = match disks {
+            1 => backlogs.map(|n| service * n),
+            _ => [Span::ZERO, half(1), service, half(1)],
+        };
+        assert_eq!(told, expected, "{disks} disks");
+    }
+}
+
 #[test]
 fn windows_on_a_slow_link_leave_room_for_what_overruns() {
     let mut starts = vec![];

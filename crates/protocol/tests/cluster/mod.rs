@@ -279,6 +279,13 @@ impl TestCluster {
         self.initiators(n)
     }
 
+    /// Lets the initiators take bids that begin together as `ties` says.
+    pub fn ties(mut self, ties: Ties) -> TestCluster {
+        self.put_rules.ties = ties;
+        let n = self.initiators.len() as u32;
+        self.initiators(n)
+    }
+
     /// Lets the initiators ask for the next replicas one window ahead.
     pub fn revised_sequence(mut self) -> TestCluster {
         self.put_rules.sequence = SequenceRule::revised(&Timing::published());
