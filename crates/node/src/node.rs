@@ -12,7 +12,8 @@ use slotcast_protocol::{
     Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, Finder, GetRules,
     GroupMap, IdleExtension, Initiator, InitiatorConfig, InitiatorId, LayoutError, MAX_REPLICAS,
     Membership, OfferRule, PutRules, Repair, RepairRules, TargetConfig, TargetId, Timing,
-    WindowRule, selection::{SequenceRule, Ties},
+    WindowRule,
+    selection::{SequenceRule, Ties},
 };
 use slotcast_store::{Content, QueueRule};
 use slotcast_units::{Rate, Share, Size, Span};

@@ -9,7 +9,9 @@ use bytes::Bytes;
 use slotcast_node::{Hosting, Limits, Machines, Node, QueueRule, TargetStatus};
 use slotcast_protocol::tape::{TargetEntry, TargetHeard};
 use slotcast_protocol::{ChunkId, Message, TargetEffect, TargetId};
-use slotcast_sim::{Difference, MachineConfigs, Scenario, Tapes, Ties, machine_configs, record, replay};
+use slotcast_sim::{
+    Difference, MachineConfigs, Scenario, Tapes, Ties, machine_configs, record, replay,
+};
 use slotcast_store::{
     Config, Content, Identity, Op, OpId, Output, SegmentId, StoringEffect, StoringTarget,
 };

@@ -92,7 +92,8 @@ fn accept(window: Window) -> Message {
 #[test]
 fn a_put_goes_from_bid_to_acknowledgement() {
     let mut target = target();
-    let BidAnswer::Window { window, .. } = bid_of(&say(&mut target, 0, &put_request(), &empty())) else {
+    let BidAnswer::Window { window, .. } = bid_of(&say(&mut target, 0, &put_request(), &empty()))
+    else {
         panic!("no window")
     };
     assert_eq!(say(&mut target, 10, &accept(window), &empty()), []);
@@ -142,7 +143,8 @@ fn failures_are_told() {
     target.handle(Time::ZERO, received(true), &empty(), &mut effects);
     assert_eq!(outcome(&effects), AckOutcome::NoReservation);
 
-    let BidAnswer::Window { window, .. } = bid_of(&say(&mut target, 0, &put_request(), &empty())) else {
+    let BidAnswer::Window { window, .. } = bid_of(&say(&mut target, 0, &put_request(), &empty()))
+    else {
         panic!("no window")
     };
     say(&mut target, 10, &accept(window), &empty());
@@ -345,7 +347,8 @@ fn half_of_the_idle_bids_are_stretched_by_coin() {
         target.config.idle_extension = IdleExtension::TwoTransfersByCoin;
         let Message::PutRequest(ask) = put_request() else { unreachable!() };
         let message = Message::PutRequest(PutRequest { chunk: ChunkId([n; 32]), ..ask });
-        let BidAnswer::Window { window, .. } = bid_of(&say(&mut target, 0, &message, &empty())) else {
+        let BidAnswer::Window { window, .. } = bid_of(&say(&mut target, 0, &message, &empty()))
+        else {
             panic!("no window")
         };
         window.width() > Span::from_ns(166_159)
@@ -357,7 +360,8 @@ fn half_of_the_idle_bids_are_stretched_by_coin() {
 #[test]
 fn a_restart_forgets_what_was_promised_but_not_what_is_stored() {
     let mut target = target();
-    let BidAnswer::Window { window, .. } = bid_of(&say(&mut target, 0, &put_request(), &empty())) else {
+    let BidAnswer::Window { window, .. } = bid_of(&say(&mut target, 0, &put_request(), &empty()))
+    else {
         panic!("no window")
     };
     say(&mut target, 10, &accept(window), &empty());
@@ -486,11 +490,14 @@ fn a_bid_tells_the_backlog_of_the_disk() {
         config.disk = config.disk.with_disks(disks);
         let mut target = Target::new(config);
         let mut effects = vec![];
-        let backlog = |target: &mut Target, now: u64, serial: u32| {
-            match bid_of(&say(target, now, &put_of(serial, Time::ZERO), &empty())) {
-                BidAnswer::Window { window, backlog } => (window, backlog),
-                other => panic!("not a window: {other:?}"),
-            }
+        let backlog = |target: &mut Target, now: u64, serial: u32| match bid_of(&say(
+            target,
+            now,
+            &put_of(serial, Time::ZERO),
+            &empty(),
+        )) {
+            BidAnswer::Window { window, backlog } => (window, backlog),
+            other => panic!("not a window: {other:?}"),
         };
         let accept = |serial: u32, window: Window| {
             Message::PutAccept(PutAccept {

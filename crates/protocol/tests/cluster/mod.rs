@@ -10,7 +10,8 @@ use slotcast_protocol::{
     GroupId, GroupMap, Holdings, IdleExtension, Initiator, InitiatorConfig, InitiatorEffect,
     InitiatorId, InitiatorInput, Members, Message, OfferRule, Proxy, ProxyChoice, ProxyConfig,
     ProxyEffect, ProxyInput, PutRequest, PutRules, RequestId, State, Target, TargetConfig,
-    TargetEffect, TargetId, TargetInput, Timing, Window, WindowRule, selection::{SequenceRule, Ties},
+    TargetEffect, TargetId, TargetInput, Timing, Window, WindowRule,
+    selection::{SequenceRule, Ties},
 };
 use slotcast_units::{Rate, Size, Span, Time};
 

@@ -308,7 +308,9 @@ impl Stage {
                 TargetEffect::Send { message, .. } => {
                     can_be_sent(&message);
                     if let Message::Bid(Bid {
-                        round, answer: BidAnswer::Window { window, .. }, ..
+                        round,
+                        answer: BidAnswer::Window { window, .. },
+                        ..
                     })
                     | Message::Offer(Offer {
                         round,

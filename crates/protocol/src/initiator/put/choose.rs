@@ -6,8 +6,8 @@ use super::Put;
 use crate::initiator::{Failure, InitiatorEffect, Progress, Step};
 use crate::message::{Grant, Grants};
 use crate::selection::{
-    AskNext, Candidate, CommonWindow, Sequence, earliest_common_window, earliest_sequence,
-    lot, sort_candidates,
+    AskNext, Candidate, CommonWindow, Sequence, earliest_common_window, earliest_sequence, lot,
+    sort_candidates,
 };
 use crate::timing::Delivery;
 use crate::window::Window;
