@@ -1,5 +1,6 @@
 //! What a node does with the datagrams of others, short of its sockets.
 
+use slotcast_protocol::Parts;
 use slotcast_transport::{
     Body, Datagram, HEADER_LEN, Inbox, InboxLimits, Key, Next, Pace, Replay, Sending,
 };
@@ -62,7 +63,8 @@ pub fn hear(mut script: &[u8]) {
         match &read.body {
             Body::Data(data) => {
                 if let Ok(Some(arrived)) = inbox.piece(now, sender, data, &mut reports) {
-                    let bytes = arrived.bytes.expect("all of it");
+                    let (bytes, parts) = arrived.chunk.expect("all of it");
+                    assert_eq!(parts, Parts::of(&bytes, parts.len()));
                     assert_eq!(bytes.len(), data.length as usize);
                     assert!(bytes.len() <= LIMITS.chunk as usize);
                 }

@@ -73,6 +73,9 @@ struct Summary {
     given_up: u64,
     healed: u64,
     compacted_segments: u64,
+    drained: u64,
+    handed_over: u64,
+    taken_away: u64,
     checked_acceptances: u64,
     injected: BTreeMap<&'static str, u64>,
     failing: Vec<Failing>,
@@ -153,6 +156,9 @@ fn summary(arguments: &Arguments, reports: Vec<StormReport>) -> Summary {
         all.given_up += report.given_up;
         all.healed += report.healed;
         all.compacted_segments += report.compacted;
+        all.drained += report.drained;
+        all.handed_over += report.handed_over;
+        all.taken_away += report.taken_away;
         all.checked_acceptances += report.acceptances;
         for (kind, count) in report.injected.all() {
             *all.injected.entry(kind).or_default() += count;
@@ -182,9 +188,11 @@ fn told(summary: &Summary) -> String {
         .collect();
     let Summary { acknowledged, fetched, healed, compacted_segments, events, trace_hash, .. } =
         summary;
+    let Summary { drained, handed_over, taken_away, .. } = summary;
     text.push_str(&format!(
         "{}, {} failing; faults: {}; {acknowledged} chunks acknowledged, {fetched} fetched, {healed} \
-         healed, {compacted_segments} segments compacted; {events} events, trace {trace_hash}\n",
+         healed, {compacted_segments} segments compacted; {drained} targets drained, {handed_over} have \
+         handed over, {taken_away} taken away; {events} events, trace {trace_hash}\n",
         counted(usize::try_from(summary.seeds).unwrap_or(usize::MAX), "storm"),
         summary.failing.len(),
         kinds.join(", "),

@@ -1,8 +1,6 @@
 //! Carries out what a store asks of its disk: some threads write and flush, others do the rest.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, IoSlice};
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -14,9 +12,11 @@ use slotcast_store::{Content, DiskError, Op, OpId, Output, SegmentId};
 use slotcast_units::Rate;
 
 use crate::buffers::{Buffer, Buffers};
+use crate::direct::{self, Gather};
 use crate::folder::{Folder, read_at};
 use crate::journal::Throttle;
 use crate::limits::DiskLimit;
+use crate::open_segments::{OpenSegments, Segment};
 
 /// What an operation came to.
 pub type DiskResult = Result<Output, DiskError>;
@@ -32,10 +32,10 @@ const WRITERS: usize = 2;
 /// How often a disk without work is looked at.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The files of one folder, open.
+/// One folder.
 struct Files {
     folder: Folder,
-    open: Mutex<BTreeMap<SegmentId, Arc<File>>>,
+    open: OpenSegments,
     buffers: Arc<Buffers>,
     limit: Option<DiskLimit>,
     failures: Mutex<Throttle>,
@@ -43,22 +43,8 @@ struct Files {
 }
 
 impl Files {
-    fn get(&self, segment: SegmentId) -> io::Result<Arc<File>> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = open.get(&segment) {
-            return Ok(file.clone());
-        }
-        let file = Arc::new(self.folder.open_segment(segment)?);
-        open.insert(segment, file.clone());
-        Ok(file)
-    }
-
-    fn keep(&self, segment: SegmentId, file: Option<File>) {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        match file {
-            Some(file) => drop(open.insert(segment, Arc::new(file))),
-            None => drop(open.remove(&segment)),
-        }
+    fn get(&self, segment: SegmentId) -> io::Result<Arc<Segment>> {
+        self.open.get(&self.folder, segment)
     }
 
     fn buffer(&self, length: u64) -> io::Result<Buffer> {
@@ -87,70 +73,44 @@ impl Files {
         meaning
     }
 
-    fn carry_out(&self, op: Op) -> io::Result<Output> {
+    fn carry_out(&self, op: Op, gather: &mut Gather) -> io::Result<Output> {
         match op {
             Op::List => return Ok(Output::Segments(self.folder.list()?)),
             Op::Create { segment, length } => {
-                let file = self.folder.create_segment(segment, length)?;
-                self.keep(segment, Some(file));
+                self.folder.create_segment(segment, length)?;
             }
             Op::Write { segment, offset, parts } => {
-                write_all(&*self.get(segment)?, offset, &parts)?;
+                let segment = self.get(segment)?;
+                let files = (&segment.file, segment.direct.as_ref());
+                direct::write_all(files, offset, &parts, gather)?;
             }
             Op::Flush { segment } => {
-                self.get(segment)?.sync_data()?;
+                self.get(segment)?.file.sync_data()?;
                 if !self.look() {
                     return Err(io::ErrorKind::NotFound.into());
                 }
             }
             Op::Cut { segment, offset, length } => {
-                self.folder.cut_segment(&*self.get(segment)?, offset, length)?;
+                self.folder.cut_segment(&self.get(segment)?.file, offset, length)?;
             }
             Op::Read { segment, offset, length } => {
                 let mut buffer = self.buffer(length)?;
-                let filled = read_at(&*self.get(segment)?, offset, buffer.as_mut())?;
+                let filled = read_at(&self.get(segment)?.file, offset, buffer.as_mut())?;
                 return Ok(Output::Bytes(Bytes::from_owner(buffer).slice(..filled)));
             }
             Op::ReadContent { segment, offset, length } => {
-                let file = self.get(segment)?;
-                let read = |place, piece: &mut [u8]| read_at(&file, offset + place as u64, piece);
+                let segment = self.get(segment)?;
+                let file = &segment.file;
+                let read = |place, piece: &mut [u8]| read_at(file, offset + place as u64, piece);
                 return Ok(Output::Content(Content::filled(self.buffer(length)?, read)?));
             }
             Op::Delete { segment } => {
-                self.keep(segment, None);
+                self.open.close(segment);
                 self.folder.delete_segment(segment)?;
             }
         }
         Ok(Output::Done)
     }
-}
-
-/// Most parts that one call of the system takes (`IOV_MAX`).
-const PARTS: usize = 1024;
-
-fn write_all(file: &File, mut offset: u64, parts: &[Bytes]) -> io::Result<()> {
-    let mut parts: Vec<&[u8]> = parts.iter().map(|part| &part[..]).collect();
-    let mut first = 0;
-    while first < parts.len() {
-        let last = parts.len().min(first + PARTS);
-        let slices: Vec<IoSlice<'_>> =
-            parts[first..last].iter().map(|part| IoSlice::new(part)).collect();
-        let mut written = match rustix::io::pwritev(file, &slices, offset) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => written,
-            Err(rustix::io::Errno::INTR) => continue,
-            Err(error) => return Err(error.into()),
-        };
-        offset += written as u64;
-        while first < last && written >= parts[first].len() {
-            written -= parts[first].len();
-            first += 1;
-        }
-        if written > 0 {
-            parts[first] = &parts[first][written..];
-        }
-    }
-    Ok(())
 }
 
 fn meaning(error: &io::Error) -> DiskError {
@@ -186,7 +146,7 @@ impl Disk {
     ) -> io::Result<Disk> {
         let files = Arc::new(Files {
             folder,
-            open: Mutex::new(BTreeMap::new()),
+            open: OpenSegments::default(),
             buffers,
             limit: rate.map(DiskLimit::new),
             failures: Mutex::new(Throttle::new()),
@@ -258,6 +218,7 @@ fn spawn(
 ) -> io::Result<JoinHandle<()>> {
     let (files, report) = (files.clone(), report.clone());
     thread::Builder::new().name(name.into()).spawn(move || {
+        let mut gather = Gather::default();
         loop {
             match tasks.recv_timeout(LOOK) {
                 Ok((id, op)) => {
@@ -265,7 +226,8 @@ fn spawn(
                     // What is written has been moved when it is flushed.
                     let waits = limit.filter(|_| !matches!(op, Op::Write { .. }));
                     let until = limit.map(|limit| limit.begin(content_of(&op)));
-                    let result = files.carry_out(op).map_err(|error| files.failed(&error));
+                    let result =
+                        files.carry_out(op, &mut gather).map_err(|error| files.failed(&error));
                     if let (Some(limit), Some(until)) = (waits, until) {
                         limit.wait(until);
                     }

@@ -133,7 +133,7 @@ impl Folder {
         Ok(found)
     }
 
-    fn path_of(&self, SegmentId(number): SegmentId) -> PathBuf {
+    pub(crate) fn path_of(&self, SegmentId(number): SegmentId) -> PathBuf {
         self.segments.join(format!("{number:010}.seg"))
     }
 
@@ -141,14 +141,13 @@ impl Folder {
         OpenOptions::new().read(true).write(true).open(self.path_of(segment))
     }
 
-    /// A new segment, with its room reserved and its name on stable storage.
-    pub(crate) fn create_segment(&self, segment: SegmentId, length: u64) -> io::Result<File> {
+    /// Makes a segment, with its room reserved and its name on stable storage.
+    pub(crate) fn create_segment(&self, segment: SegmentId, length: u64) -> io::Result<()> {
         let path = self.path_of(segment);
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
         reserve(&file, length)?;
         file.sync_all()?;
-        self.sync_names()?;
-        Ok(file)
+        self.sync_names()
     }
 
     pub(crate) fn delete_segment(&self, segment: SegmentId) -> io::Result<()> {

@@ -50,15 +50,21 @@ impl Throttle {
 #[derive(Debug)]
 pub(crate) struct TargetJournal {
     standing: Standing,
-    /// The walk under way: its beginning, and the numbers of then.
+    /// The walk under way, and the scrub: their beginnings, and the numbers of then.
     walk: Option<(Time, RepairStatistics)>,
+    scrub: Option<(Time, RepairStatistics, Statistics)>,
     lost: Throttle,
 }
 
 impl TargetJournal {
     /// Of a target that is being opened.
     pub(crate) fn new() -> TargetJournal {
-        TargetJournal { standing: Standing::Opening, walk: None, lost: Throttle::new() }
+        TargetJournal {
+            standing: Standing::Opening,
+            walk: None,
+            scrub: None,
+            lost: Throttle::new(),
+        }
     }
 
     /// Tells of a change from what was told last.
@@ -102,24 +108,25 @@ impl TargetJournal {
         }
     }
 
-    /// Tells that a walk has begun or ended.
-    pub(crate) fn walk(
+    /// Tells that a walk has begun or ended, or a scrub.
+    pub(crate) fn repair(
         &mut self,
         now: Time,
         target: TargetId,
-        is_walking: bool,
-        numbers: impl FnOnce() -> (RepairStatistics, u64),
+        (is_walking, is_scrubbing): (bool, bool),
+        numbers: impl FnOnce() -> (RepairStatistics, Statistics),
     ) {
-        if is_walking == self.walk.is_some() {
+        if is_walking == self.walk.is_some() && is_scrubbing == self.scrub.is_some() {
             return;
         }
-        let (statistics, chunks) = numbers();
-        let target = target.0;
-        match self.walk.take() {
-            None => {
+        let (statistics, store) = numbers();
+        let (target, chunks) = (target.0, store.chunks);
+        match self.walk.take_if(|_| !is_walking) {
+            None if is_walking && self.walk.is_none() => {
                 self.walk = Some((now, statistics));
                 info!(target, chunks, "repair walk begun");
             }
+            None => {}
             Some((began, before)) => info!(
                 target,
                 visited_chunks = statistics.visited - before.visited,
@@ -128,6 +135,20 @@ impl TargetJournal {
                 under_replicated_chunks = statistics.under_replicated,
                 elapsed_ms = milliseconds(now.saturating_since(began)),
                 "repair walk ended"
+            ),
+        }
+        match self.scrub.take_if(|_| !is_scrubbing) {
+            None if is_scrubbing && self.scrub.is_none() => {
+                self.scrub = Some((now, statistics, store));
+                info!(target, chunks, "scrub begun");
+            }
+            None => {}
+            Some((began, before, held)) => info!(
+                target,
+                read_chunks = statistics.scrubbed - before.scrubbed,
+                lost_chunks = store.lost - held.lost,
+                elapsed_ms = milliseconds(now.saturating_since(began)),
+                "scrub ended"
             ),
         }
     }

@@ -116,6 +116,7 @@ pub(crate) fn text(status: &NodeStatus) -> String {
     counter("target_repair_visited_chunks", "Chunks that walks have visited", |t| {
         t.repair.visited_chunks
     });
+    counter("target_scrubbed_chunks", "Chunks that scrubs have read", |t| t.repair.scrubbed_chunks);
     if let Some(network) = &status.network {
         register_network(&mut registry, network);
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -312,9 +313,13 @@ impl Node {
         let buffers = Arc::default();
         let mut targets = Vec::new();
         let mut unusable = Vec::new();
-        for (target, path, config) in &parts.targets {
+        let devices: Vec<_> = parts.targets.iter().map(|(_, path, _)| device(path)).collect();
+        for ((target, path, config), own) in parts.targets.iter().zip(&devices) {
             let name = (*target, *path);
-            let (host, error) = open_target(name, config, &parts, clock, &events, &buffers)?;
+            let on_device = devices.iter().filter(|device| *device == own).count();
+            let on_device = u32::try_from(on_device).unwrap_or(u32::MAX);
+            let (host, error) =
+                open_target(name, config, &parts, clock, &events, &buffers, on_device)?;
             targets.push(host);
             unusable.extend(error);
         }
@@ -425,13 +430,31 @@ const GRACE: Span = Span::from_secs(10);
 const HOLD: Span = Span::from_ms(200);
 const HORIZON: Span = Span::from_secs(10);
 
-/// A chunk of 1 MiB every 10 ms is 100 MiB/s of reads at a target: a quarter of a slow disk.
+/// Of a disk, for all targets on it. What is missing is written at about the pace at which it is read, so that
+/// healing takes about half of the disks' time, and a scrub a tenth.
 const REPAIR: RepairRules = RepairRules {
     at_once: 4,
-    pause: Span::from_ms(10),
+    heal_share: Share::from_percent(25),
+    scrub_share: Share::from_percent(10),
+    least_pause: Span::from_ms(5),
+    most_pause: Span::from_secs(30),
     period: Span::from_secs(7 * 24 * 3600),
+    first_scrub: Span::from_secs(24 * 3600),
     retry: Span::from_secs(30),
 };
+
+/// The rules for one of `targets` on the same device.
+fn repair_rules(targets: u32) -> RepairRules {
+    let part = |share: Share| Share::from_ppm(share.as_ppm() / targets.max(1));
+    let (heal_share, scrub_share) = (part(REPAIR.heal_share), part(REPAIR.scrub_share));
+    RepairRules { heal_share, scrub_share, ..REPAIR }
+}
+
+/// The device that a folder is on, or will be on when it has been made.
+fn device(folder: &Path) -> Option<u64> {
+    let there = folder.ancestors().find_map(|path| std::fs::metadata(path).ok());
+    there.map(|metadata| metadata.dev())
+}
 
 /// A target on the folder at `path`; with the error, one that fails to open, if the system does not give
 /// the folder.
@@ -442,6 +465,7 @@ fn open_target(
     clock: Clock,
     events: &Sender<Event>,
     buffers: &Arc<Buffers>,
+    on_device: u32,
 ) -> Result<(TargetHost, Option<FolderError>), StartError> {
     let folder = Folder::open(path, parts.segment_size);
     let events = events.clone();
@@ -466,7 +490,7 @@ fn open_target(
         }
     };
     let members = parts.groups.members(config.group).len();
-    let repair = (Repair::new(REPAIR, config.position, members), parts.membership);
+    let repair = (Repair::new(repair_rules(on_device), config.position, members), parts.membership);
     let (name, how) = ((id, path.to_path_buf()), (parts.queue, parts.records));
     let host = TargetHost::new(clock.now(), name, config.clone(), store, disk, repair, how);
     Ok((host, unusable))

@@ -89,12 +89,19 @@ pub struct TargetStatus {
     pub repair: RepairStatistics,
     /// How far its walk is, if one is under way.
     pub walk: Option<RepairProgress>,
+    /// How far its scrub is, if one is under way.
+    pub scrub: Option<RepairProgress>,
 }
 
 /// A request of this node's initiator.
 enum Running {
     Put(Content, oneshot::Sender<PutResult>),
     Get(Option<Content>, oneshot::Sender<GetResult>),
+    /// The repair of a target asks whether there are enough replicas.
+    Check {
+        target: TargetId,
+        chunk: ChunkId,
+    },
     /// The repair of a target puts again; whether a replica had to be made.
     PutAgain {
         target: TargetId,
@@ -115,7 +122,7 @@ impl Running {
     fn payload(&self) -> Option<&Content> {
         match self {
             Running::Put(content, _) | Running::PutAgain { content, .. } => Some(content),
-            Running::Get(..) | Running::Recover { .. } => None,
+            Running::Get(..) | Running::Recover { .. } | Running::Check { .. } => None,
         }
     }
 }
@@ -338,6 +345,15 @@ impl Reactor {
         request
     }
 
+    /// The same, only to know.
+    fn start_check(&mut self, now: Time, what: (ChunkId, Size), replicas: u8) -> RequestId {
+        let before = self.initiator_effects.len();
+        let effects = &mut self.initiator_effects;
+        let request = self.initiator.check(now, replicas, what, &self.groups, effects);
+        self.record(now, InitiatorHeard::Check(what.0, what.1, replicas), before);
+        request
+    }
+
     fn start_get(&mut self, now: Time, chunk: ChunkId) -> RequestId {
         let before = self.initiator_effects.len();
         let effects = &mut self.initiator_effects;
@@ -371,14 +387,18 @@ impl Reactor {
     }
 
     fn status(&self, now: Time) -> Vec<TargetStatus> {
-        let status = |host: &TargetHost| TargetStatus {
-            target: host.id,
-            path: host.path.clone(),
-            standing: host.standing(),
-            statistics: host.statistics(),
-            load: host.load(now),
-            repair: host.repair_statistics(),
-            walk: host.repair_progress(now),
+        let status = |host: &TargetHost| {
+            let (walk, scrub) = host.repair_progress(now);
+            TargetStatus {
+                target: host.id,
+                path: host.path.clone(),
+                standing: host.standing(),
+                statistics: host.statistics(),
+                load: host.load(now),
+                repair: host.repair_statistics(),
+                walk,
+                scrub,
+            }
         };
         self.targets.values().map(status).collect()
     }
@@ -518,6 +538,9 @@ impl Reactor {
                     }
                     _ => self.at(start, Due::Delivery(target, request, content)),
                 },
+                TargetWish::Check(chunk, size, replicas) => {
+                    self.check(now, target, (chunk, size), replicas);
+                }
                 TargetWish::PutAgain(content, replicas) => {
                     self.put_again(now, target, content, replicas);
                 }
@@ -603,6 +626,13 @@ impl Reactor {
             (Some(Running::Get(content, reply)), failure) => {
                 let failure = failure.unwrap_or(Failure::Undelivered);
                 let _ = reply.send(content.ok_or(failure));
+            }
+            (Some(Running::Check { target, chunk }), failure) => {
+                let outcome = match failure {
+                    None => RepairOutcome::Complete,
+                    Some(_) => RepairOutcome::Lacking,
+                };
+                self.tell_repair(now, target, RepairInput::Ended(chunk, outcome));
             }
             (Some(Running::PutAgain { target, content, made }), failure) => {
                 let outcome = match (failure, made) {

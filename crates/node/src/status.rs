@@ -136,9 +136,27 @@ pub struct Repair {
     pub visited_chunks: u64,
     /// Walks over all chunks that have ended since the start.
     pub walks: u64,
+    /// Chunks that scrubs have read since the start, each once in every scrub.
+    #[serde(default)]
+    pub scrubbed_chunks: u64,
+    /// Scrubs that have ended since the start.
+    #[serde(default)]
+    pub scrubs: u64,
     /// The walk under way, if one is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk: Option<Walk>,
+    /// The scrub under way, if one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scrub: Option<Scrub>,
+}
+
+/// A scrub: all chunks of a target are read.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Scrub {
+    /// Chunks read in it.
+    pub read_chunks: u64,
+    /// Seconds that it will still take at its pace of late; unknown at first.
+    pub remaining_seconds: Option<f64>,
 }
 
 /// A walk over all chunks of a target.
@@ -146,9 +164,9 @@ pub struct Repair {
 pub struct Walk {
     /// Chunks visited in it.
     pub visited_chunks: u64,
-    /// Chunks healed in it, per second.
+    /// Chunks healed in it, per second of late.
     pub healed_per_second: f64,
-    /// Seconds that it will still take at its pace so far; unknown at first.
+    /// Seconds that it will still take at its pace of late; unknown at first.
     pub remaining_seconds: Option<f64>,
 }
 
@@ -242,14 +260,19 @@ impl Target {
 impl Repair {
     fn new(status: &TargetStatus) -> Repair {
         let numbers = &status.repair;
+        let seconds = |span: Span| span.as_ns() as f64 / 1e9;
+        let held = status.statistics.chunks;
         let walk = status.walk.map(|walk| {
-            let seconds = |span: Span| span.as_ns() as f64 / 1e9;
-            let elapsed = seconds(walk.elapsed);
+            let (healed, time) = (walk.pace.healed as f64, seconds(walk.pace.span));
             Walk {
                 visited_chunks: walk.visited,
-                healed_per_second: if elapsed > 0.0 { walk.healed as f64 / elapsed } else { 0.0 },
-                remaining_seconds: walk.remaining(status.statistics.chunks).map(seconds),
+                healed_per_second: if time > 0.0 { healed / time } else { 0.0 },
+                remaining_seconds: walk.remaining(held).map(seconds),
             }
+        });
+        let scrub = status.scrub.map(|scrub| Scrub {
+            read_chunks: scrub.visited,
+            remaining_seconds: scrub.remaining(held).map(seconds),
         });
         Repair {
             under_replicated_chunks: numbers.under_replicated,
@@ -257,7 +280,10 @@ impl Repair {
             failed_attempts: numbers.failed,
             visited_chunks: numbers.visited,
             walks: numbers.walks,
+            scrubbed_chunks: numbers.scrubbed,
+            scrubs: numbers.scrubs,
             walk,
+            scrub,
         }
     }
 }

@@ -24,6 +24,8 @@ pub(crate) enum TargetWish {
     Send(InitiatorId, Message),
     /// Send a chunk to the initiator of the request, from this time on.
     Transfer { request: RequestId, content: Content, start: Time },
+    /// Ask the group whether so many targets hold this, and say how it ended with [`TargetHost::repair`].
+    Check(ChunkId, Size, u8),
     /// Put this into the group again, on so many targets, and say how it ended with [`TargetHost::repair`].
     PutAgain(Content, u8),
     /// Fetch this and put it into the group again, on so many targets; the same.
@@ -70,7 +72,7 @@ pub(crate) struct TargetHost {
     disk: Disk,
     effects: Vec<StoringEffect>,
     repair: Repair,
-    /// What its repair is reading, and whether it is to be put then.
+    /// What its repair reads, and whether it is to be put then.
     reading: BTreeMap<ChunkId, bool>,
     repairing: Vec<RepairEffect>,
     membership: Membership,
@@ -154,8 +156,12 @@ impl TargetHost {
         self.repair.statistics()
     }
 
-    pub(crate) fn repair_progress(&self, now: Time) -> Option<RepairProgress> {
-        self.repair.progress(now)
+    /// How far its walk is, and its scrub.
+    pub(crate) fn repair_progress(
+        &self,
+        now: Time,
+    ) -> (Option<RepairProgress>, Option<RepairProgress>) {
+        (self.repair.progress(now), self.repair.scrub_progress(now))
     }
 
     /// Its repair is told something.
@@ -293,6 +299,7 @@ impl TargetHost {
             }
             for effect in std::mem::take(&mut self.repairing) {
                 match effect {
+                    RepairEffect::Check(chunk) => self.check(now, chunk, wishes),
                     RepairEffect::PutAgain(chunk) | RepairEffect::Read(chunk) => {
                         let put = matches!(effect, RepairEffect::PutAgain(_));
                         self.reading.insert(chunk, put);
@@ -309,13 +316,29 @@ impl TargetHost {
         let (id, machine, repair) = (self.id, &self.machine, &self.repair);
         let standing = machine.standing();
         self.journal.standing(id, &self.path, standing, || machine.statistics());
-        self.journal.walk(now, id, repair.progress(now).is_some(), || {
-            (repair.statistics(), machine.statistics().chunks)
+        let is_walking = repair.progress(now).is_some();
+        let is_scrubbing = repair.scrub_progress(now).is_some();
+        self.journal.repair(now, id, (is_walking, is_scrubbing), || {
+            (repair.statistics(), machine.statistics())
         });
         if !self.is_gone && standing == Standing::ReadOnly(DiskError::Gone) {
             self.is_gone = true;
             news.push(TargetNews::Gone);
         }
+    }
+
+    /// Its repair wants to know whether there are enough replicas.
+    fn check(&mut self, now: Time, chunk: ChunkId, wishes: &mut Vec<TargetWish>) {
+        let outcome = match (self.machine.size(&chunk), self.machine.wanted(&chunk)) {
+            // An empty chunk is never sent: it has no replicas to make.
+            (Some(Size::ZERO), _) => RepairOutcome::Complete,
+            (Some(size), Some(replicas)) => {
+                return wishes.push(TargetWish::Check(chunk, size, replicas));
+            }
+            _ => RepairOutcome::NotFound,
+        };
+        let input = RepairInput::Ended(chunk, outcome);
+        self.repair.handle(now, input, &self.machine, &mut self.repairing);
     }
 
     fn store_effect(
@@ -353,15 +376,12 @@ impl TargetHost {
                 RepairInput::Lost(chunk, replicas)
             }
             StoringEffect::Fetched(chunk, result) => match (result, self.reading.remove(&chunk)) {
-                // An empty chunk is never sent: it has no replicas to make.
-                (Ok(content), Some(true)) if !content.bytes().is_empty() => {
-                    match self.machine.wanted(&chunk) {
-                        Some(replicas) => {
-                            return wishes.push(TargetWish::PutAgain(content, replicas));
-                        }
-                        None => RepairInput::Ended(chunk, RepairOutcome::NotFound),
+                (Ok(content), Some(true)) => match self.machine.wanted(&chunk) {
+                    Some(replicas) => {
+                        return wishes.push(TargetWish::PutAgain(content, replicas));
                     }
-                }
+                    None => RepairInput::Ended(chunk, RepairOutcome::NotFound),
+                },
                 (Ok(_), Some(_)) => RepairInput::Ended(chunk, RepairOutcome::Complete),
                 // Compaction has moved it while it was read.
                 (Err(_), Some(_)) if self.machine.holds(&chunk) => {

@@ -45,6 +45,7 @@ mod group;
 mod ids;
 mod initiator;
 mod message;
+mod parts;
 mod proxy;
 mod rate;
 mod repair;
@@ -69,11 +70,12 @@ pub use message::{
     ProxyAnswer, ProxyNotice, ProxyQuery, ProxyReply, ProxyReport, ProxyRequest, PutAccept,
     PutRequest, ReplicaAck, Taken, Undelivered,
 };
+pub use parts::{PartValue, Parts, is_part_len};
 pub use proxy::{Proxy, ProxyChoice, ProxyConfig, ProxyEffect, ProxyInput};
 pub use rate::{DiskMeter, LinkMeter};
 pub use repair::{
-    Inventory, Repair, RepairEffect, RepairInput, RepairOutcome, RepairProgress, RepairRules,
-    RepairStatistics,
+    Inventory, Repair, RepairEffect, RepairInput, RepairOutcome, RepairPace, RepairProgress,
+    RepairRules, RepairStatistics,
 };
 pub use target::{
     Backpressure, DiskForecast, Holdings, Target, TargetConfig, TargetEffect, TargetInput,

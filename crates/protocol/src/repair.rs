@@ -1,47 +1,78 @@
 //! Replica repair: a target sees to it that what it holds is stored often enough in its group.
 //!
-//! A target *walks* over its chunks in the order of their names and has each one put again into its
-//! group by an ordinary put. Members that hold it answer "already stored" and count; what is missing is
-//! made by appointment, like any other put. No target has to know what another one holds.
+//! A target *walks* over its chunks in the order of their names and asks the group about each one, by the
+//! first round of an ordinary put. Members that hold it answer "already stored" and count. Where too few do,
+//! and only there, the target reads the chunk and puts it again: what is missing is made by appointment, like
+//! any other put. No target has to know what another one holds.
 //!
 //! ```text
 //!            something changed, or the period is over
 //!   resting ------------------------------------------> walking
 //!      ^                                                   |
 //!      +---------------------------------------------------+
-//!               all chunks visited, none in hand
+//!               all chunks visited, none in hand, all that lack replicas put again
 //! ```
 //!
-//! So that the holders of a chunk do not all put it again, each begins its walk at another place, by its
-//! position in the group, and only reads a chunk whose put by somebody else it has heard in this walk.
+//! So that the holders of a chunk do not all ask about it, each begins its walk at another place, by its
+//! position in the group, and passes over a chunk whose put by somebody else it has heard in this walk.
 //! How many targets are to hold a chunk is stored with it, and each holder sees to the number that it was
 //! told: neither more, nor fewer because it heard somebody see to fewer.
-//! What was read and found rotten is *recovered*: fetched from the others, and put again.
+//!
+//! Beside the walks, and seldom, a target *scrubs*: it reads every chunk, which checks its hash. What was read
+//! and found rotten is *recovered*: fetched from the others, and put again.
+//!
+//! Reads take no more than a *share* of the disk. From one read to the next passes the time for the chunk at
+//! that share of the rate that the disk was found to have; the share is larger for a chunk that has too few
+//! replicas than for one that is only looked at. What a put again writes is up to those who write it: they
+//! give it a window like any other.
 //!
 //! A target that *leaves* walks in the same way. What it holds does not count as a replica any more, so each
-//! put again brings a chunk to the wanted number without it, and it relies on nobody else's puts. It has
-//! *handed over* when a whole walk has ended, every chunk of it was put again, and none has come since it
-//! began. Nothing is removed.
+//! question and each put is about the others, and it relies on nobody else's puts. It has *handed over* when a
+//! whole walk has ended, of every chunk of it the others hold enough, and none has come since it began. Nothing
+//! is removed.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use core::ops::Bound;
 
-use slotcast_units::{Span, Time};
+use slotcast_units::{Rate, Share, Size, Span, Time};
 
 use crate::ids::ChunkId;
+
+mod walk;
+
+pub use walk::{RepairPace, RepairProgress};
+
+use walk::Walk;
 
 /// How a target repairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RepairRules {
     /// Most chunks in hand at a time, at least 1.
     pub at_once: usize,
-    /// The least time from one chunk to the next, which leaves the rest to users.
-    pub pause: Span,
-    /// From the end of a walk to the next if nothing changes: how long rot stays undiscovered.
+    /// How much of the disk reads may take of chunks that have too few replicas.
+    pub heal_share: Share,
+    /// How much of it the reads of a scrub may take, while nothing is to be healed.
+    pub scrub_share: Share,
+    /// The least time from one read to the next, and from one question to the group to the next.
+    pub least_pause: Span,
+    /// The most from one read to the next: so slow is a disk never taken for.
+    pub most_pause: Span,
+    /// From the end of a walk to the next if nothing changes, and from the end of a scrub to the next: how long
+    /// rot stays undiscovered.
     pub period: Span,
+    /// From the first walk to the first scrub.
+    pub first_scrub: Span,
     /// From a failed attempt to the next for the same chunk.
     pub retry: Span,
+}
+
+impl RepairRules {
+    /// The time from a read of `size` to the next, if the disk reads at `rate` and `share` of it may be taken.
+    pub fn pause(&self, size: Size, rate: Rate, share: Share) -> Span {
+        let rate = rate.share(share).max(Rate::from_bps(1));
+        rate.time_for(size).max(self.least_pause).min(self.most_pause)
+    }
 }
 
 /// Chunks that a target holds. The host looks them up; the machine only asks.
@@ -51,6 +82,12 @@ pub trait Inventory {
 
     /// How many targets are to hold `chunk`, as it is stored here; none if it is not.
     fn wanted(&self, chunk: &ChunkId) -> Option<u8>;
+
+    /// How large `chunk` is; none if it is not stored here.
+    fn size(&self, chunk: &ChunkId) -> Option<Size>;
+
+    /// How fast the disk reads what is seldom read, as far as that was found out.
+    fn read_rate(&self) -> Rate;
 }
 
 /// What a host tells of a repair.
@@ -76,8 +113,10 @@ pub enum RepairInput {
 /// How the work for one chunk ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RepairOutcome {
-    /// There were enough replicas; or, of what was only to be read, it is readable.
+    /// There are enough replicas; or, of what was only to be read, it is readable.
     Complete,
+    /// Of what was only asked about: there are too few, as far as the members answer.
+    Lacking,
     /// There were too few, and now there are enough.
     Healed,
     /// There are still too few, or nobody knows.
@@ -89,6 +128,8 @@ pub enum RepairOutcome {
 /// What a repair wants of its host. Each is to be answered by [`RepairInput::Ended`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RepairEffect {
+    /// Ask the group whether the chunk is on as many targets as it is stored here for. It need not be read.
+    Check(ChunkId),
     /// Read the chunk from the target's own disk, and put it into the group, on as many targets as it is
     /// stored here for.
     PutAgain(ChunkId),
@@ -107,55 +148,37 @@ pub struct RepairStatistics {
     pub walks: u64,
     /// Chunks visited, each once in every walk.
     pub visited: u64,
+    /// Scrubs that have ended.
+    pub scrubs: u64,
+    /// Chunks that scrubs have read, each once in every scrub.
+    pub scrubbed: u64,
     /// Chunks found with too few replicas, and brought back.
     pub healed: u64,
     /// Unreadable chunks that were recovered from others; counted in `healed`, too.
     pub recovered: u64,
     /// Attempts that failed; a chunk can fail more than once.
     pub failed: u64,
-    /// Chunks known at present to have too few replicas: their last attempt failed, or they are lost
-    /// and not yet recovered.
+    /// Chunks known at present to have too few replicas: they were found so and are not put again yet, or are
+    /// lost and not yet recovered.
     pub under_replicated: u64,
-}
-
-/// How far a walk is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RepairProgress {
-    /// Chunks visited in this walk.
-    pub visited: u64,
-    /// Chunks healed in this walk.
-    pub healed: u64,
-    /// How long it has taken.
-    pub elapsed: Span,
-}
-
-impl RepairProgress {
-    /// How long it will still take for the rest of `held` chunks, at the pace so far; `None` before
-    /// the first.
-    pub fn remaining(&self, held: u64) -> Option<Span> {
-        let left = u128::from(held.saturating_sub(self.visited));
-        let time = u128::from(self.elapsed.as_ns()) * left;
-        let each = time.checked_div(u128::from(self.visited))?;
-        u64::try_from(each).ok().map(Span::from_ns)
-    }
-}
-
-/// A walk over all chunks, from the place of this target's position on, and round to it.
-#[derive(Debug, Clone, Copy)]
-struct Walk {
-    next: Bound<ChunkId>,
-    /// It has passed the last name and goes on from the first.
-    wrapped: bool,
-    /// It has no more to visit.
-    over: bool,
-    began: Time,
-    visited: u64,
-    healed: u64,
 }
 
 /// Chunks heard of or lacking that are remembered; beyond, they are put again once more, or found
 /// again by the next walk.
 const REMEMBERED: usize = 1 << 16;
+
+/// Walks go on while fewer than this were found to lack replicas and are not put again: what was found long
+/// ago may be in order by now.
+const AHEAD: usize = 1 << 10;
+
+/// What is being done for a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Work {
+    Check,
+    PutAgain,
+    Read,
+    Recover(u8),
+}
 
 /// The repair of one target.
 #[derive(Debug, Clone)]
@@ -164,30 +187,33 @@ pub struct Repair {
     /// Where walks begin.
     start: ChunkId,
     walk: Option<Walk>,
+    scrub: Option<Walk>,
     /// Something changed that the walk under way may have missed.
     again: bool,
-    in_hand: BTreeSet<ChunkId>,
+    in_hand: BTreeMap<ChunkId, Work>,
     leaves: bool,
     /// A walk that began after it was told to leave has ended, and nothing has come since it began.
     has_walked: bool,
-    /// A failed attempt was not remembered: only another walk finds the chunk.
+    /// A chunk that lacks replicas was not remembered: only another walk finds it.
     has_forgotten: bool,
     /// Put by somebody else since the walk began.
     heard: BTreeSet<ChunkId>,
     /// Lost and not yet asked for, with the wanted replicas.
     to_recover: VecDeque<(ChunkId, u8)>,
-    /// Lacking replicas, and to be put again without waiting for the next walk.
+    /// Found to lack replicas, and not yet put again.
+    to_heal: BTreeSet<ChunkId>,
+    /// Could not be healed, and is to be asked about without waiting for the next walk.
     to_retry: VecDeque<ChunkId>,
-    /// In hand as recoveries.
-    recovering: BTreeMap<ChunkId, u8>,
-    /// Held, and their last attempt failed.
+    /// Held, and found to lack replicas; all of `to_heal` and `to_retry` among them.
     lacking: BTreeSet<ChunkId>,
     /// Lost, and their last attempt failed.
     unrecovered: BTreeMap<ChunkId, u8>,
-    /// The next chunk may be taken in hand from then on.
-    free_at: Time,
-    /// When the next walk begins if nothing changes.
+    /// The next question may be asked from then on, and the next chunk read.
+    ask_at: Time,
+    read_at: Time,
+    /// When the next walk begins if nothing changes, and the next scrub.
     rested: Time,
+    scrub_at: Time,
     /// When what has failed is tried again.
     retry_at: Time,
     alarm: Time,
@@ -210,19 +236,22 @@ impl Repair {
             rules,
             start,
             walk: None,
+            scrub: None,
             again: false,
-            in_hand: BTreeSet::new(),
+            in_hand: BTreeMap::new(),
             leaves: false,
             has_walked: false,
             has_forgotten: false,
             heard: BTreeSet::new(),
             to_recover: VecDeque::new(),
+            to_heal: BTreeSet::new(),
             to_retry: VecDeque::new(),
-            recovering: BTreeMap::new(),
             lacking: BTreeSet::new(),
             unrecovered: BTreeMap::new(),
-            free_at: Time::ZERO,
+            ask_at: Time::ZERO,
+            read_at: Time::ZERO,
             rested: Time::NEVER,
+            scrub_at: Time::NEVER,
             retry_at: Time::NEVER,
             alarm: Time::NEVER,
             statistics: RepairStatistics::default(),
@@ -231,7 +260,8 @@ impl Repair {
 
     /// Numbers for people.
     pub fn statistics(&self) -> RepairStatistics {
-        let lost = self.to_recover.len() + self.recovering.len() + self.unrecovered.len();
+        let in_hand = self.in_hand.values().filter(|work| matches!(work, Work::Recover(_)));
+        let lost = self.to_recover.len() + in_hand.count() + self.unrecovered.len();
         RepairStatistics { under_replicated: (self.lacking.len() + lost) as u64, ..self.statistics }
     }
 
@@ -241,19 +271,27 @@ impl Repair {
         self.leaves
             && self.has_walked
             && self.walk.is_none()
-            && self.in_hand.is_empty()
+            && self.is_idle()
             && self.to_recover.is_empty()
             && self.lacking.is_empty()
             && self.unrecovered.is_empty()
     }
 
+    /// Whether nothing is in hand but for a scrub.
+    fn is_idle(&self) -> bool {
+        self.in_hand.values().all(|work| *work == Work::Read)
+    }
+
     /// How far the walk under way is.
     pub fn progress(&self, now: Time) -> Option<RepairProgress> {
-        self.walk.map(|Walk { visited, healed, began, .. }| RepairProgress {
-            visited,
-            healed,
-            elapsed: now.saturating_since(began),
-        })
+        let putting = self.in_hand.values().filter(|work| **work == Work::PutAgain).count();
+        let waiting = self.to_heal.len() + putting;
+        self.walk.map(|walk| walk.progress(now, waiting as u64))
+    }
+
+    /// How far the scrub under way is.
+    pub fn scrub_progress(&self, now: Time) -> Option<RepairProgress> {
+        self.scrub.map(|scrub| scrub.progress(now, 0))
     }
 
     /// Takes `input` at `now` and appends what is to be done to `effects`.
@@ -278,15 +316,7 @@ impl Repair {
                     self.changed(now);
                 }
             }
-            RepairInput::Lost(chunk, replicas) => {
-                self.lacking.remove(&chunk);
-                self.unrecovered.remove(&chunk);
-                let is_known = self.recovering.contains_key(&chunk)
-                    || self.to_recover.iter().any(|(known, _)| *known == chunk);
-                if !is_known && self.to_recover.len() < REMEMBERED {
-                    self.to_recover.push_back((chunk, replicas));
-                }
-            }
+            RepairInput::Lost(chunk, replicas) => self.lost(chunk, replicas),
             RepairInput::Heard(chunk, replicas) => {
                 // A put on fewer targets than are wanted here does not see to all of them.
                 let is_enough = inventory.wanted(&chunk).is_none_or(|wanted| wanted <= replicas);
@@ -295,22 +325,44 @@ impl Repair {
                 }
             }
             RepairInput::Ended(chunk, outcome) => self.ended(now, chunk, outcome),
-            RepairInput::Wake => {
-                if self.alarm <= now {
-                    self.alarm = Time::NEVER;
-                }
-                if self.walk.is_none() && self.rested <= now {
-                    self.begin(now);
-                }
-                if self.retry_at <= now {
-                    self.retry_at = Time::NEVER;
-                    self.to_recover.extend(core::mem::take(&mut self.unrecovered));
-                    self.to_retry.clear();
-                    self.to_retry.extend(self.lacking.iter());
-                }
-            }
+            RepairInput::Wake => self.wake(now),
         }
         self.go_on(now, inventory, effects);
+    }
+
+    fn wake(&mut self, now: Time) {
+        if self.alarm <= now {
+            self.alarm = Time::NEVER;
+        }
+        if self.walk.is_none() && self.rested <= now {
+            self.begin(now);
+        }
+        if self.scrub.is_none() && self.scrub_at <= now {
+            self.scrub_at = Time::NEVER;
+            self.scrub = Some(Walk::new(now, self.start));
+        }
+        if self.retry_at <= now {
+            self.retry_at = Time::NEVER;
+            self.to_recover.extend(core::mem::take(&mut self.unrecovered));
+            if self.to_retry.is_empty() {
+                let Repair { to_heal, in_hand, lacking, to_retry, .. } = self;
+                let is_tried = |c: &&ChunkId| !to_heal.contains(*c) && !in_hand.contains_key(*c);
+                to_retry.extend(lacking.iter().filter(is_tried));
+            } else {
+                self.retry_at = now + self.rules.retry;
+            }
+        }
+    }
+
+    fn lost(&mut self, chunk: ChunkId, replicas: u8) {
+        self.lacking.remove(&chunk);
+        self.to_heal.remove(&chunk);
+        self.unrecovered.remove(&chunk);
+        let is_known = matches!(self.in_hand.get(&chunk), Some(Work::Recover(_)))
+            || self.to_recover.iter().any(|(known, _)| *known == chunk);
+        if !is_known && self.to_recover.len() < REMEMBERED {
+            self.to_recover.push_back((chunk, replicas));
+        }
     }
 
     fn changed(&mut self, now: Time) {
@@ -324,17 +376,22 @@ impl Repair {
 
     fn begin(&mut self, now: Time) {
         self.has_forgotten = false;
-        let next = Bound::Included(self.start);
         self.heard.clear();
         self.rested = Time::NEVER;
-        self.walk =
-            Some(Walk { next, wrapped: false, over: false, began: now, visited: 0, healed: 0 });
+        self.walk = Some(Walk::new(now, self.start));
+        if self.scrub.is_none() && self.scrub_at == Time::NEVER {
+            self.scrub_at = now + self.rules.first_scrub;
+        }
     }
 
     fn ended(&mut self, now: Time, chunk: ChunkId, outcome: RepairOutcome) {
-        let was_lost = self.recovering.remove(&chunk);
-        if !self.in_hand.remove(&chunk) {
+        let Some(work) = self.in_hand.remove(&chunk) else { return };
+        // That it is not readable is told as a loss; that it has moved meanwhile says nothing.
+        if work == Work::Read {
             return;
+        }
+        if let (Work::PutAgain, Some(walk)) = (work, &mut self.walk) {
+            walk.tried(now, outcome == RepairOutcome::Healed);
         }
         match outcome {
             RepairOutcome::Complete | RepairOutcome::NotFound => {
@@ -343,51 +400,91 @@ impl Repair {
             RepairOutcome::Healed => {
                 self.lacking.remove(&chunk);
                 self.statistics.healed += 1;
-                self.statistics.recovered += u64::from(was_lost.is_some());
+                self.statistics.recovered += u64::from(matches!(work, Work::Recover(_)));
+            }
+            RepairOutcome::Lacking if self.remember(chunk) => {
+                self.to_heal.insert(chunk);
                 if let Some(walk) = &mut self.walk {
-                    walk.healed += 1;
+                    walk.found += 1;
                 }
             }
+            RepairOutcome::Lacking => {}
             RepairOutcome::Failed => {
                 self.statistics.failed += 1;
-                match was_lost {
-                    Some(replicas) if self.unrecovered.len() < REMEMBERED => {
+                match work {
+                    Work::Recover(replicas) if self.unrecovered.len() < REMEMBERED => {
                         self.unrecovered.insert(chunk, replicas);
                     }
-                    None if self.lacking.len() < REMEMBERED => {
-                        self.lacking.insert(chunk);
-                    }
-                    _ => self.has_forgotten = true,
+                    Work::Recover(_) => self.has_forgotten = true,
+                    _ => drop(self.remember(chunk)),
                 }
                 self.retry_at = self.retry_at.min(now + self.rules.retry);
             }
         }
     }
 
-    /// Takes in hand what can be, ends a walk that is over, and sets the alarm.
-    fn go_on(&mut self, now: Time, inventory: &impl Inventory, effects: &mut Vec<RepairEffect>) {
-        while self.in_hand.len() < self.rules.at_once && self.free_at <= now {
-            let Some(effect) = self.next(inventory) else { break };
-            effects.push(effect);
-            self.free_at = now + self.rules.pause;
+    /// `chunk` lacks replicas. False if there are too many such.
+    fn remember(&mut self, chunk: ChunkId) -> bool {
+        let has_room = self.lacking.len() < REMEMBERED || self.lacking.contains(&chunk);
+        if has_room {
+            self.lacking.insert(chunk);
+        } else {
+            self.has_forgotten = true;
         }
-        if self.walk.is_some_and(|walk| walk.over) && self.in_hand.is_empty() {
+        has_room
+    }
+
+    /// Takes in hand what can be, ends walks that are over, and sets the alarm.
+    fn go_on(&mut self, now: Time, inventory: &impl Inventory, effects: &mut Vec<RepairEffect>) {
+        while self.in_hand.len() < self.rules.at_once {
+            let question = if self.ask_at <= now { self.ask(now, inventory) } else { None };
+            let read = || if self.read_at <= now { self.read(now, inventory) } else { None };
+            let Some((chunk, work)) = question.or_else(read) else { break };
+            self.in_hand.insert(chunk, work);
+            effects.push(match work {
+                Work::Check => RepairEffect::Check(chunk),
+                Work::PutAgain => RepairEffect::PutAgain(chunk),
+                Work::Read => RepairEffect::Read(chunk),
+                Work::Recover(replicas) => RepairEffect::Recover(chunk, replicas),
+            });
+        }
+        if self.walk.is_some_and(|walk| walk.over) && self.is_idle() && self.to_heal.is_empty() {
             self.end_walk(now);
         }
-        let mut due = self.retry_at;
-        if self.walk.is_none() {
-            due = due.min(self.rested);
+        if self.scrub.is_some_and(|scrub| scrub.over)
+            && !self.in_hand.values().any(|work| *work == Work::Read)
+        {
+            self.statistics.scrubs += 1;
+            self.scrub = None;
+            self.scrub_at = now + self.rules.period;
         }
-        let is_walking = self.walk.is_some_and(|walk| !walk.over);
-        let wants = is_walking || !self.to_recover.is_empty() || !self.to_retry.is_empty();
-        // With all hands full, whatever ends will be told.
-        if wants && self.in_hand.len() < self.rules.at_once && self.free_at > now {
-            due = due.min(self.free_at);
-        }
+        let due = self.due(now);
         if due < self.alarm {
             self.alarm = due;
             effects.push(RepairEffect::WakeAt(due));
         }
+    }
+
+    /// When it has something to do, if nothing is told before.
+    fn due(&self, now: Time) -> Time {
+        let mut due = self.retry_at;
+        if self.walk.is_none() {
+            due = due.min(self.rested);
+        }
+        if self.scrub.is_none() {
+            due = due.min(self.scrub_at);
+        }
+        // With all hands full, whatever ends will be told; and so it will where what is to be done has to wait
+        // for something in hand.
+        if self.in_hand.len() < self.rules.at_once {
+            let goes_on = |walk: Option<Walk>| walk.is_some_and(|walk| !walk.over);
+            let has_lost = !self.to_recover.is_empty() || !self.to_retry.is_empty();
+            let asks = has_lost || goes_on(self.walk);
+            let reads = !self.to_heal.is_empty() || goes_on(self.scrub);
+            let later = |wants: bool, at: Time| if wants && at > now { at } else { Time::NEVER };
+            due = due.min(later(asks, self.ask_at)).min(later(reads, self.read_at));
+        }
+        due
     }
 
     fn end_walk(&mut self, now: Time) {
@@ -403,51 +500,65 @@ impl Repair {
         self.rested = now + rest;
     }
 
-    fn next(&mut self, inventory: &impl Inventory) -> Option<RepairEffect> {
-        if let Some((chunk, replicas)) = self.to_recover.pop_front() {
-            self.in_hand.insert(chunk);
-            self.recovering.insert(chunk, replicas);
-            return Some(RepairEffect::Recover(chunk, replicas));
+    /// What is to be asked of the group next.
+    fn ask(&mut self, now: Time, inventory: &impl Inventory) -> Option<(ChunkId, Work)> {
+        let asked = self.question(now, inventory);
+        if asked.is_some() {
+            self.ask_at = now + self.rules.least_pause;
         }
-        while let Some(chunk) = self.to_retry.pop_front() {
-            if self.lacking.contains(&chunk) && self.in_hand.insert(chunk) {
-                return Some(RepairEffect::PutAgain(chunk));
-            }
-        }
-        let chunk = self.step(inventory)?;
-        self.in_hand.insert(chunk);
-        self.statistics.visited += 1;
-        let is_heard = self.heard.contains(&chunk) && !self.lacking.contains(&chunk);
-        Some(if is_heard && !self.leaves {
-            RepairEffect::Read(chunk)
-        } else {
-            RepairEffect::PutAgain(chunk)
-        })
+        asked
     }
 
-    /// The next chunk of the walk that is not in hand.
-    fn step(&mut self, inventory: &impl Inventory) -> Option<ChunkId> {
-        let start = self.start;
-        let walk = self.walk.as_mut().filter(|walk| !walk.over)?;
-        loop {
-            let found = inventory.chunk_from(walk.next);
-            match found {
-                Some(chunk) if !walk.wrapped || chunk < start => {
-                    walk.next = Bound::Excluded(chunk);
-                    walk.visited += 1;
-                    if !self.in_hand.contains(&chunk) {
-                        return Some(chunk);
-                    }
-                }
-                None if !walk.wrapped => (walk.wrapped, walk.next) = (true, Bound::Unbounded),
-                _ => {
-                    walk.over = true;
-                    return None;
-                }
+    fn question(&mut self, now: Time, inventory: &impl Inventory) -> Option<(ChunkId, Work)> {
+        let is_free = |(chunk, _): &(ChunkId, u8)| !self.in_hand.contains_key(chunk);
+        if let Some(i) = self.to_recover.iter().position(is_free) {
+            let lost = self.to_recover.remove(i);
+            return lost.map(|(chunk, replicas)| (chunk, Work::Recover(replicas)));
+        }
+        while let Some(chunk) = self.to_retry.pop_front() {
+            if self.lacking.contains(&chunk) && !self.in_hand.contains_key(&chunk) {
+                return Some((chunk, Work::Check));
             }
         }
+        let Repair { walk, in_hand, heard, lacking, leaves, to_heal, statistics, .. } = self;
+        let walk = walk.as_mut().filter(|_| to_heal.len() < AHEAD)?;
+        loop {
+            // What is in hand is visited when that has ended.
+            let chunk = walk.peek(inventory).filter(|chunk| !in_hand.contains_key(chunk))?;
+            walk.visit(now, chunk);
+            statistics.visited += 1;
+            let is_seen_to = heard.contains(&chunk) && !lacking.contains(&chunk) && !*leaves;
+            if !is_seen_to && !to_heal.contains(&chunk) {
+                return Some((chunk, Work::Check));
+            }
+        }
+    }
+
+    /// What is to be read next: what lacks replicas, or else what a scrub has come to.
+    fn read(&mut self, now: Time, inventory: &impl Inventory) -> Option<(ChunkId, Work)> {
+        let is_free = |chunk: &&ChunkId| !self.in_hand.contains_key(*chunk);
+        let (chunk, work, share) = match self.to_heal.iter().find(is_free).copied() {
+            Some(chunk) => {
+                self.to_heal.remove(&chunk);
+                (chunk, Work::PutAgain, self.rules.heal_share)
+            }
+            None if !self.to_heal.is_empty() => return None,
+            None => {
+                let Repair { scrub, in_hand, .. } = self;
+                let scrub = scrub.as_mut()?;
+                let chunk = scrub.peek(inventory).filter(|chunk| !in_hand.contains_key(chunk))?;
+                scrub.visit(now, chunk);
+                self.statistics.scrubbed += 1;
+                (chunk, Work::Read, self.rules.scrub_share)
+            }
+        };
+        let size = inventory.size(&chunk).unwrap_or(Size::ZERO);
+        self.read_at = now + self.rules.pause(size, inventory.read_rate(), share);
+        Some((chunk, work))
     }
 }
 
+#[cfg(test)]
+mod pace_tests;
 #[cfg(test)]
 mod tests;

@@ -96,6 +96,8 @@ pub enum InitiatorHeard {
     Put(ChunkId, Size, Option<u8>),
     /// Put this chunk again, which was on so many targets.
     PutAgain(ChunkId, Size, u8),
+    /// Ask whether this chunk is on so many targets.
+    Check(ChunkId, Size, u8),
     /// Get this chunk.
     Get(ChunkId),
     /// A message arrived.

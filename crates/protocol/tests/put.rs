@@ -72,6 +72,32 @@ fn what_is_put_again_has_as_many_replicas_as_there_is_room_for() {
     }
 }
 
+/// Whoever asks is told, nothing is sent, and nobody keeps a window for it.
+#[test]
+fn whoever_only_asks_learns_whether_there_are_enough_replicas() {
+    for delivery in BOTH {
+        let mut cluster = TestCluster::new(delivery, 9, 1, Fate::default());
+        cluster.put_on(3, 1);
+        cluster.run();
+        for (replicas, n, stored) in [(3, 1, None), (1, 1, None), (5, 1, Some(3)), (3, 2, Some(0))]
+        {
+            let asked = cluster.check(replicas, n);
+            cluster.run();
+            match (cluster.ended.last(), stored) {
+                (Some((request, Ended::Put { .. })), None) => assert_eq!(*request, asked),
+                (Some((request, Ended::Failed(reason))), Some(stored)) => {
+                    assert_eq!((*request, *reason), (asked, Failure::TooFewReplicas { stored }));
+                }
+                (ended, _) => panic!("{ended:?} to {replicas} of {n}"),
+            }
+        }
+        // Holders are told of the higher number all the same, and keep it.
+        assert_eq!(cluster.wanted(1), [5; 3], "{delivery:?}");
+        assert_eq!(cluster.wanted(2), [0; 0]);
+        assert!(cluster.targets.iter().all(|t| t.incoming().reservations().is_empty()));
+    }
+}
+
 /// On an idle cluster: request, bid and the start of the payload, the transfer, the disk, the
 /// acknowledgement. The times are those of the Replicast paper's network.
 #[test]

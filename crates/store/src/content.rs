@@ -3,24 +3,38 @@
 use core::fmt;
 
 use bytes::Bytes;
-use slotcast_protocol::ChunkId;
+use slotcast_protocol::{ChunkId, Parts};
 
 /// Bytes that are hashed at a time: enough for all lanes of the processor, and little beside its second
 /// cache.
 const PIECE: usize = 128 << 10;
 
+/// Length of the parts whose values are kept: the longest that a jumbo frame carries.
+const PART: u32 = 8 << 10;
+
 /// The content of a chunk together with its hash. Cheap to clone.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Content {
     chunk: ChunkId,
     bytes: Bytes,
+    /// What its name was computed from, if it was: who sends the content in such parts needs their values.
+    parts: Option<Parts>,
 }
+
+/// Contents of the same name are the same.
+impl PartialEq for Content {
+    fn eq(&self, other: &Content) -> bool {
+        self.chunk == other.chunk
+    }
+}
+
+impl Eq for Content {}
 
 impl Content {
     /// Hashes `bytes` with BLAKE3: O(length), some GB/s.
     pub fn of(bytes: Bytes) -> Content {
-        let chunk = ChunkId(*blake3::hash(&bytes).as_bytes());
-        Content { chunk, bytes }
+        let parts = Parts::of(&bytes, PART);
+        Content { chunk: parts.name(&bytes), bytes, parts: Some(parts) }
     }
 
     /// Content that `fill` reads into `buffer`, hashed piece by piece while it is in the processor's cache:
@@ -46,12 +60,19 @@ impl Content {
             }
         }
         let chunk = ChunkId(*hasher.finalize().as_bytes());
-        Ok(Content { chunk, bytes: Bytes::from_owner(buffer).slice(..length) })
+        Ok(Content { chunk, bytes: Bytes::from_owner(buffer).slice(..length), parts: None })
     }
 
-    /// The same, if the hash is `chunk`.
-    pub fn checked(chunk: ChunkId, bytes: Bytes) -> Option<Content> {
-        Some(Content::of(bytes)).filter(|content| content.chunk == chunk)
+    /// Content that came in parts, and was hashed part by part: none if that does not give `chunk`.
+    ///
+    /// That `parts` are those of `bytes` is the caller's word.
+    pub fn of_parts(chunk: ChunkId, bytes: Bytes, parts: Parts) -> Option<Content> {
+        (parts.name(&bytes) == chunk).then_some(Content { chunk, bytes, parts: Some(parts) })
+    }
+
+    /// The values of its parts, as far as they are known.
+    pub fn parts(&self) -> Option<&Parts> {
+        self.parts.as_ref()
     }
 
     /// The chunk's name.
@@ -93,9 +114,19 @@ mod tests {
         let bytes: Vec<u8> = (0..3 * PIECE + 17).map(|n| (n % 251) as u8).collect();
         for length in [0, 1, 1024, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, bytes.len()] {
             let whole = Content::of(Bytes::copy_from_slice(&bytes[..length]));
+            assert_eq!(whole.chunk().0, *blake3::hash(&bytes[..length]).as_bytes());
             assert_eq!(read(&bytes[..length], length), whole, "{length} bytes");
             assert_eq!(read(&bytes[..length], length + PIECE), whole, "{length} bytes and no more");
         }
+    }
+
+    #[test]
+    fn what_comes_in_parts_is_what_its_parts_say() {
+        let bytes: Bytes = (0..20_000).map(|n| (n % 251) as u8).collect();
+        let whole = Content::of(bytes.clone());
+        let parts = Parts::of(&bytes, 1024);
+        assert_eq!(Content::of_parts(whole.chunk(), bytes.clone(), parts.clone()), Some(whole));
+        assert_eq!(Content::of_parts(ChunkId([1; 32]), bytes, parts), None);
     }
 
     #[test]

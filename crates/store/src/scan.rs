@@ -4,7 +4,6 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use crate::content::Content;
 use crate::footer::Entry;
 use crate::record::{HEADER, Identity, Kind, Record};
 
@@ -98,7 +97,8 @@ impl Scan {
                 return self.wants_for(extent.max(STEP));
             }
             let content = bytes.slice(from + HEADER..from + content_end);
-            if record.kind == Kind::Removal || Content::checked(record.chunk, content).is_some() {
+            let is_right = || *blake3::hash(&content).as_bytes() == record.chunk.0;
+            if record.kind == Kind::Removal || is_right() {
                 let offset = u32::try_from(self.at).expect("a segment is shorter than 4 GiB");
                 self.entries.push(Entry { record, offset });
                 self.at += extent;
@@ -117,6 +117,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
+    use crate::content::Content;
 
     const SIZE: usize = 32 << 20;
     const IDENTITY: Identity = Identity([3; 32]);

@@ -92,6 +92,9 @@ struct Meters {
     disk: DiskMeter,
     /// Reads are apart: most come from memory, and none waits for a flush.
     reads: DiskMeter,
+    /// Those of the host, again: what it reads is seldom read, and comes from the disk.
+    fetches: DiskMeter,
+    is_fetching: bool,
     link: LinkMeter,
     queue: QueueRule,
     /// Reads of chunks, writes and flushes under way.
@@ -109,6 +112,7 @@ enum Work {
     Write(SegmentId, Size),
     Flush(SegmentId),
     Read(Size),
+    Fetch(Size),
 }
 
 /// What has a new estimate.
@@ -127,12 +131,16 @@ impl Meters {
                 Work::Write(*segment, Size::from_bytes(bytes))
             }
             Op::Flush { segment } => Work::Flush(*segment),
-            Op::ReadContent { length, .. } => Work::Read(Size::from_bytes(*length)),
+            Op::ReadContent { length, .. } => match self.is_fetching {
+                true => Work::Fetch(Size::from_bytes(*length)),
+                false => Work::Read(Size::from_bytes(*length)),
+            },
             _ => return,
         };
         self.under_way.insert(id, work);
         match work {
             Work::Read(_) => self.reads.begun(now),
+            Work::Fetch(_) => self.fetches.begun(now),
             Work::Write(..) | Work::Flush(_) => self.disk.begun(now),
         }
     }
@@ -146,6 +154,10 @@ impl Meters {
                     true => Measured::Reads,
                     false => Measured::Nothing,
                 };
+            }
+            Some(Work::Fetch(size)) => {
+                self.fetches.ended(now, if went_well { size } else { Size::ZERO });
+                return Measured::Nothing;
             }
             Some(Work::Write(segment, size)) => {
                 if went_well {
@@ -197,6 +209,17 @@ impl Inventory for StoringTarget {
     fn wanted(&self, chunk: &ChunkId) -> Option<u8> {
         self.store.replicas(chunk)
     }
+
+    fn size(&self, chunk: &ChunkId) -> Option<Size> {
+        Shelf(&self.store).size_of(chunk)
+    }
+
+    fn read_rate(&self) -> Rate {
+        match &self.meters {
+            Some(meters) => meters.fetches.rate(),
+            None => self.machine.disk_rate(),
+        }
+    }
 }
 
 impl StoringTarget {
@@ -236,6 +259,8 @@ impl StoringTarget {
         let meters = Meters {
             disk: DiskMeter::new(told_disk),
             reads: DiskMeter::new(told_disk),
+            fetches: DiskMeter::new(told_disk),
+            is_fetching: false,
             link: LinkMeter::new(told_link),
             queue,
             under_way: BTreeMap::new(),
@@ -403,7 +428,16 @@ impl StoringTarget {
     pub fn fetch(&mut self, now: Time, chunk: ChunkId, effects: &mut Vec<StoringEffect>) {
         let ticket = self.ticket(Asker::Host(chunk));
         self.store.handle(Input::Get(ticket, chunk), &mut self.store_effects);
+        self.set_fetching(true);
         self.carry_out(now, effects);
+        self.set_fetching(false);
+    }
+
+    /// Whether the reads that follow are those of the host.
+    fn set_fetching(&mut self, is_fetching: bool) {
+        if let Some(meters) = &mut self.meters {
+            meters.is_fetching = is_fetching;
+        }
     }
 
     /// Removes a chunk. Nobody is told: what a crash brings back can be removed again.

@@ -4,9 +4,9 @@
 //!
 //! | offset | size | field |
 //! |---:|---:|---|
-//! | 0 | 16 | seal: keyed hash of all that follows |
+//! | 0 | 16 | seal: keyed hash of all that follows; of a piece its value stands for it |
 //! | 16 | 2 | magic: the letters `SD` |
-//! | 18 | 1 | version: 1 |
+//! | 18 | 1 | version: 2 |
 //! | 19 | 1 | kind of body: 1 to 5 |
 //! | 20 | 4 | epoch: version of the sender's cluster map |
 //! | 24 | 4 | sender: its node number |
@@ -30,13 +30,13 @@ mod write;
 use alloc::vec::Vec;
 
 use slotcast_protocol::wire::WireError;
-use slotcast_protocol::{ChunkId, GroupId, Members, Message, RequestId};
+use slotcast_protocol::{ChunkId, GroupId, Members, Message, PartValue, RequestId, is_part_len};
 use slotcast_units::{Span, Time};
 
 use crate::pieces::Pieces;
 
 const MAGIC: [u8; 2] = *b"SD";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Length of the header.
 pub const HEADER_LEN: usize = 64;
@@ -64,10 +64,12 @@ const INITIATOR: u8 = 2;
 const PUT: u8 = 1;
 const GET: u8 = 2;
 
-/// How long the pieces of a chunk are in datagrams of `datagram` bytes; none if there is no room for any.
+/// How long the pieces of a chunk are in datagrams of `datagram` bytes: as long as parts of a chunk can be
+/// that fit; none if there is no room for any.
 pub fn piece_len(datagram: usize) -> Option<u16> {
-    let room = datagram.checked_sub(DATA_OVERHEAD).filter(|room| *room > 0)?;
-    u16::try_from(room).ok()
+    let room = u16::try_from(datagram.checked_sub(DATA_OVERHEAD)?).unwrap_or(u16::MAX);
+    let len = 1 << room.checked_ilog2()?;
+    is_part_len(u32::from(len)).then_some(len)
 }
 
 /// Who sent a datagram, and when.
@@ -125,9 +127,16 @@ pub struct Data<'a> {
     pub name: ChunkId,
     /// The piece.
     pub bytes: &'a [u8],
+    /// Its value as a part of the chunk.
+    pub value: PartValue,
 }
 
 impl Data<'_> {
+    /// The value of the piece that is `bytes`, number `piece` of pieces of `piece_len`.
+    pub fn value_of(piece: u16, piece_len: u16, bytes: &[u8]) -> PartValue {
+        PartValue::of(u64::from(piece) * u64::from(piece_len), bytes)
+    }
+
     /// How many pieces the chunk has.
     pub fn count(&self) -> u32 {
         self.length.div_ceil(u32::from(self.piece_len))

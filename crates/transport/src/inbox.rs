@@ -3,7 +3,7 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-use slotcast_protocol::{ChunkId, GroupId, Members, RequestId};
+use slotcast_protocol::{ChunkId, GroupId, Members, Parts, RequestId};
 use slotcast_units::{Span, Time};
 
 use crate::datagram::{Data, Report};
@@ -47,8 +47,8 @@ pub struct Arrived {
     pub name: ChunkId,
     /// From its first piece to its last, whichever these were.
     pub took: Span,
-    /// Its bytes; none if it was given up with some missing.
-    pub bytes: Option<Vec<u8>>,
+    /// Its bytes and the values of its pieces; none if it was given up with some missing.
+    pub chunk: Option<(Vec<u8>, Parts)>,
 }
 
 /// Ended transfers that are remembered, so that a late piece does not begin them anew.
@@ -147,7 +147,7 @@ impl Inbox {
         }
         let (count, is_whole) = (receiving.count(), receiving.is_whole());
         self.ended.push_back(Ended { transfer, count, is_whole });
-        arrived.bytes = is_whole.then(|| receiving.into_bytes());
+        arrived.chunk = is_whole.then(|| receiving.into_chunk());
         Some(arrived)
     }
 
@@ -197,8 +197,8 @@ impl Inbox {
 impl Coming {
     fn new(now: Time, sender: u32, data: &Data<'_>) -> Coming {
         let Data { is_get, request, group, members, name, .. } = *data;
-        let (took, bytes) = (Span::ZERO, None);
-        let arrived = Arrived { sender, is_get, request, group, members, name, took, bytes };
+        let (took, chunk) = (Span::ZERO, None);
+        let arrived = Arrived { sender, is_get, request, group, members, name, took, chunk };
         Coming { arrived, receiving: Receiving::new(data), begun: now }
     }
 

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use slotcast_protocol::{PartValue, Parts};
 use slotcast_units::{Span, Time};
 
 use crate::datagram::{Data, Report};
@@ -15,6 +16,7 @@ const MOST_REMINDERS: u8 = 6;
 #[derive(Debug, Clone)]
 pub struct Receiving {
     bytes: Vec<u8>,
+    values: Vec<PartValue>,
     have: Pieces,
     piece_len: u16,
     pass: u8,
@@ -28,6 +30,7 @@ impl Receiving {
     pub fn new(data: &Data<'_>) -> Receiving {
         Receiving {
             bytes: alloc::vec![0; data.length as usize],
+            values: alloc::vec![PartValue::default(); data.count() as usize],
             have: Pieces::none(data.count()),
             piece_len: data.piece_len,
             pass: 0,
@@ -51,6 +54,7 @@ impl Receiving {
             let at = usize::from(data.piece) * usize::from(self.piece_len);
             if let Some(place) = self.bytes.get_mut(at..at + data.bytes.len()) {
                 place.copy_from_slice(data.bytes);
+                self.values[usize::from(data.piece)] = data.value;
             }
             self.reminders = 0;
         }
@@ -82,13 +86,13 @@ impl Receiving {
         self.reminders <= MOST_REMINDERS
     }
 
-    /// The chunk.
+    /// The chunk, and the values of its pieces.
     ///
     /// # Panics
     /// If a piece is missing.
-    pub fn into_bytes(self) -> Vec<u8> {
+    pub fn into_chunk(self) -> (Vec<u8>, Parts) {
         assert!(self.have.is_full(), "{} pieces are missing", self.have.others().len());
-        self.bytes
+        (self.bytes, Parts::new(u32::from(self.piece_len), self.values))
     }
 
     /// How many pieces the chunk has.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use slotcast_protocol::{ChunkId, GroupId, InitiatorId, Members, RequestId};
+use slotcast_protocol::{ChunkId, GroupId, InitiatorId, Members, Parts, RequestId};
 use slotcast_transport::{
     Arrived, Body, Data, Datagram, Header, Inbox, InboxLimits, Key, Next, Pace, Refusal, Report,
     Sending, piece_len,
@@ -62,6 +62,13 @@ struct Outcome {
     sender_is_sure: bool,
 }
 
+/// What came, if all of it did; the values of the pieces must be those of what came.
+fn bytes_of(arrived: &Arrived) -> Option<&[u8]> {
+    let (bytes, parts) = arrived.chunk.as_ref()?;
+    assert_eq!(*parts, Parts::of(bytes, parts.len()));
+    Some(bytes)
+}
+
 fn content(length: usize) -> Vec<u8> {
     (0..length).map(|i| (i * 7 + i / 251) as u8).collect()
 }
@@ -111,6 +118,7 @@ fn transfer(length: usize, nodes: &[u32], fates: Vec<Fate>) -> Outcome {
                             members: Members::first(1),
                             name: ChunkId([1; 32]),
                             bytes,
+                            value: Data::value_of(piece as u16, piece_len, bytes),
                         };
                         sequence += 1;
                         let header = Header {
@@ -164,7 +172,7 @@ fn transfer(length: usize, nodes: &[u32], fates: Vec<Fate>) -> Outcome {
                     let arrived = inbox.piece(now, 0, &data, &mut reports).expect("room");
                     if let Some(arrived) = arrived {
                         let before = outcome.arrived.insert(node, arrived);
-                        assert!(before.is_none_or(|a| a.bytes.is_none()), "it arrives once");
+                        assert!(before.is_none_or(|a| a.chunk.is_none()), "it arrives once");
                     }
                     said.extend(reports.into_iter().map(|(_, report)| (node, report)));
                 }
@@ -200,7 +208,7 @@ proptest! {
         prop_assert!(outcome.sender_is_sure);
         for node in &nodes {
             let arrived = &outcome.arrived[node];
-            prop_assert!(arrived.bytes.as_deref() == Some(&content(length)[..]), "right bytes at {node}");
+            prop_assert!(bytes_of(arrived) == Some(&content(length)[..]), "right bytes at {node}");
         }
     }
 
@@ -213,7 +221,7 @@ proptest! {
         let nodes: Vec<u32> = (10..10 + nodes).collect();
         let outcome = transfer(length, &nodes, fates);
         for node in &nodes {
-            let bytes = outcome.arrived.get(node).and_then(|arrived| arrived.bytes.as_deref());
+            let bytes = outcome.arrived.get(node).and_then(bytes_of);
             prop_assert!(bytes.is_none_or(|bytes| bytes == content(length)), "right bytes at {node}");
             // The sender is sure only of what is there.
             prop_assert!(!outcome.sender_is_sure || bytes.is_some());
@@ -259,14 +267,14 @@ fn without_loss_every_piece_is_sent_once_and_in_time() {
 fn an_inbox_takes_no_more_than_it_may() {
     let limits = InboxLimits { chunk: 1 << 20, bytes: 3 << 20, chunks: 2 };
     let mut inbox = Inbox::new(limits);
-    let bytes = vec![1; 1000];
+    let bytes = vec![1; 1024];
     let data = |transfer, length| Data {
         is_get: false,
         is_last: false,
         pass: 0,
         transfer,
         piece: 0,
-        piece_len: 1000,
+        piece_len: 1024,
         length,
         slack: Span::from_ms(1),
         request: RequestId { initiator: InitiatorId(0), serial: 1 },
@@ -274,6 +282,7 @@ fn an_inbox_takes_no_more_than_it_may() {
         members: Members::first(1),
         name: ChunkId([1; 32]),
         bytes: &bytes,
+        value: Data::value_of(0, 1024, &bytes),
     };
     let mut reports = Vec::new();
     let mut offer = |sender, transfer, length| {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use slotcast_lab::InputError;
 use slotcast_node::cluster::NodeFile;
 use slotcast_node::{LEAST_RATE, Limits, Node, NodeConfig, StartError, http};
@@ -74,6 +75,7 @@ fn limit(text: &str) -> Result<Rate, String> {
 const SEGMENT_SIZE: u64 = 64 << 20;
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    allow_many_files();
     let log = arguments.log.start();
     let _log = log.map_err(|error| Failure::Output("the log".into(), error))?;
     match &arguments.config {
@@ -147,6 +149,13 @@ fn join(path: &Path) -> Outcome {
     http::serve(node, listener, told)
         .map_err(|error| Failure::Output(format!("http://{address}"), error))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// As many open files as this user may have: a node with many disks needs more than the usual 1024.
+fn allow_many_files() {
+    let limit = getrlimit(Resource::Nofile);
+    // Where that is refused, the usual number is enough for nine targets.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// A whole cluster in this process.

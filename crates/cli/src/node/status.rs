@@ -87,6 +87,16 @@ fn repair(status: &NodeStatus) -> String {
             status.targets.len(),
         ));
     }
+    let scrubs: Vec<_> = repairs().filter_map(|repair| repair.scrub.as_ref()).collect();
+    if !scrubs.is_empty() {
+        let slowest = scrubs.iter().filter_map(|scrub| scrub.remaining_seconds).reduce(f64::max);
+        let left = slowest.map_or("an unknown time".into(), |seconds| format!("{seconds:.0} s"));
+        text.push_str(&format!(
+            "; {} of {} targets read their chunks to find rot, about {left} left",
+            scrubs.len(),
+            status.targets.len(),
+        ));
+    }
     text
 }
 

@@ -4,7 +4,6 @@
 //! reactor ── control messages ──────────────> socket ──> other nodes
 //!    │ └──── chunks ──> sender (paced) ─────────┘
 //!    └<───── events ─── receiver <── sockets: of this node, and of its groups' multicast
-//!                          └── whole chunks ──> hasher ──> events
 //! ```
 //!
 //! Control messages leave from the reactor's own thread: a change of threads costs more than the system call.
@@ -12,7 +11,6 @@
 
 mod bursts;
 mod counters;
-mod hasher;
 pub mod measure;
 mod peer;
 mod receiver;
@@ -119,13 +117,10 @@ impl Network {
         let shared = Arc::new(Shared::new(config, Key::new(config.secret))?);
         let multicast = receiver::multicast_sockets(config, &shared);
         let (to_sender, for_sender) = unbounded();
-        let (to_hasher, for_hasher) = unbounded();
         let mut threads = Vec::new();
         let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
             thread::Builder::new().name(name.into()).spawn(run)
         };
-        let reactor = events.clone();
-        threads.push(spawn("udp-hash", Box::new(move || hasher::run(&for_hasher, &reactor)))?);
         let sender = sender::Chunks::new(
             shared.clone(),
             for_sender,
@@ -133,13 +128,8 @@ impl Network {
             config.link_rate.map(link_bucket),
         );
         threads.push(spawn("udp-send", Box::new(move || sender.run()))?);
-        let receiver = receiver::Receiver::new(
-            shared.clone(),
-            multicast,
-            events.clone(),
-            to_hasher,
-            to_sender.clone(),
-        );
+        let receiver =
+            receiver::Receiver::new(shared.clone(), multicast, events.clone(), to_sender.clone());
         threads.push(spawn("udp-receive", Box::new(move || receiver.run()))?);
         Ok(Network { shared, sender: to_sender, threads })
     }

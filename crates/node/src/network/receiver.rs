@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use crossbeam_channel::Sender;
 use slotcast_protocol::{GroupId, Members, Message};
+use slotcast_store::Content;
 use slotcast_transport::{
     Address, Arrived, Body, Data, Datagram, Header, Inbox, InboxLimits, Refused, Report,
 };
@@ -17,7 +18,7 @@ use super::peer::{Peer, Verdict};
 use super::sender::ToSender;
 use super::shared::{Shared, View};
 use super::socket::{Buffers, Socket, wait};
-use super::{Heard, MOST_CHUNK, NetworkConfig, NetworkEvent};
+use super::{Heard, MOST_CHUNK, NetworkConfig, NetworkEvent, Received};
 use crate::reactor::Event;
 
 /// How long the thread may not notice that it should end.
@@ -48,7 +49,6 @@ pub(super) struct Receiver {
     shared: Arc<Shared>,
     multicast: Vec<(GroupId, Socket)>,
     events: Sender<Event>,
-    hasher: Sender<Arrived>,
     sender: Sender<ToSender>,
     inbox: Inbox,
     reports: Vec<(u32, Report)>,
@@ -59,12 +59,11 @@ impl Receiver {
         shared: Arc<Shared>,
         multicast: Vec<(GroupId, Socket)>,
         events: Sender<Event>,
-        hasher: Sender<Arrived>,
         sender: Sender<ToSender>,
     ) -> Receiver {
         let limits = InboxLimits { chunk: MOST_CHUNK, bytes: 64 << 20, chunks: 64 };
         let inbox = Inbox::new(limits);
-        Receiver { shared, multicast, events, hasher, sender, inbox, reports: Vec::new() }
+        Receiver { shared, multicast, events, sender, inbox, reports: Vec::new() }
     }
 
     pub(super) fn run(mut self) {
@@ -227,12 +226,15 @@ impl Receiver {
 
     fn arrived(&self, arrived: Arrived) {
         let counters = &self.shared.counters;
-        let counter = match arrived.bytes {
+        let Arrived { is_get, request, group, members, name, chunk, took, .. } = arrived;
+        let counter = match chunk {
             Some(_) => &counters.chunks_received,
             None => &counters.chunks_given_up,
         };
         count(counter, 1);
-        let _ = self.hasher.send(arrived);
+        let content = chunk.and_then(|(bytes, parts)| Content::of_parts(name, bytes.into(), parts));
+        let received = Received { is_get, request, group, members, content, name, took };
+        let _ = self.events.send(Event::Network(Box::new(NetworkEvent::Arrived(received))));
     }
 
     fn send_reports(&mut self) {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use slotcast_protocol::{GroupId, Members, RequestId, TargetId, WindowRule};
+use slotcast_protocol::{GroupId, Members, PartValue, RequestId, TargetId, WindowRule};
 use slotcast_schedule::TokenBucket;
 use slotcast_store::Content;
 use slotcast_transport::{Body, Data, Datagram, HEADER_LEN, Next, Pace, Report, Sending};
@@ -216,8 +216,13 @@ impl Chunks {
         let echo = peer.and_then(|peer| peer.state().echo(now));
         self.buffer.clear();
         let mut segment = HEADER_LEN;
+        let parts = outgoing.content.parts();
+        let parts = parts.filter(|parts| parts.len() == u32::from(shared.piece_len));
         for (n, &piece) in self.pieces.iter().enumerate() {
             let at = piece as usize * piece_len;
+            let piece_bytes = &bytes[at..bytes.len().min(at + piece_len)];
+            let known = parts.and_then(|parts| parts.value(piece as usize));
+            let value = known.unwrap_or_else(|| PartValue::of(at as u64, piece_bytes));
             let data = Data {
                 is_get: outgoing.source.is_some(),
                 is_last: ends_pass && n + 1 == self.pieces.len(),
@@ -231,7 +236,8 @@ impl Chunks {
                 group: outgoing.group,
                 members: outgoing.members,
                 name: outgoing.content.chunk(),
-                bytes: &bytes[at..bytes.len().min(at + piece_len)],
+                bytes: piece_bytes,
+                value,
             };
             let datagram = Datagram { header: shared.header(now, echo), body: Body::Data(data) };
             let length = datagram.encode(&shared.key, &mut self.buffer);

@@ -2,7 +2,7 @@
 
 use slotcast_protocol::{ChunkId, GroupId, Message, RepairInput, RepairOutcome, TargetId};
 use slotcast_store::{Content, Standing};
-use slotcast_units::{Span, Time};
+use slotcast_units::{Size, Span, Time};
 
 use super::{Due, Reactor, Running};
 use crate::target::TargetHost;
@@ -19,6 +19,29 @@ impl Reactor {
             || self.remote.as_ref().is_some_and(|remote| remote.may_return(now, group))
     }
 
+    /// Whether the replicas of what `target` holds are not to be made now.
+    fn is_to_wait(&self, now: Time, target: TargetId) -> bool {
+        // Whoever leaves is not there to wait for others.
+        let leaves = self.targets.get(&target).is_some_and(TargetHost::leaves);
+        !leaves && self.may_return(now, self.groups.seat(target).0)
+    }
+
+    /// The repair of `target` asks.
+    pub(super) fn check(
+        &mut self,
+        now: Time,
+        target: TargetId,
+        (chunk, size): (ChunkId, Size),
+        replicas: u8,
+    ) {
+        if self.is_to_wait(now, target) {
+            let input = RepairInput::Ended(chunk, RepairOutcome::Complete);
+            return self.tell_repair(now, target, input);
+        }
+        let request = self.start_check(now, (chunk, size), replicas);
+        self.running.insert(request, Running::Check { target, chunk });
+    }
+
     /// The repair of `target` puts again.
     pub(super) fn put_again(
         &mut self,
@@ -27,9 +50,7 @@ impl Reactor {
         content: Content,
         replicas: u8,
     ) {
-        // Whoever leaves is not there to wait for others.
-        let leaves = self.targets.get(&target).is_some_and(TargetHost::leaves);
-        if !leaves && self.may_return(now, self.groups.seat(target).0) {
+        if self.is_to_wait(now, target) {
             let input = RepairInput::Ended(content.chunk(), RepairOutcome::Complete);
             return self.tell_repair(now, target, input);
         }
@@ -79,7 +100,8 @@ impl Reactor {
         let Message::PutRequest(asked) = message else { return };
         let is_its_own = matches!(
             self.running.get(&asked.request),
-            Some(Running::PutAgain { target: by, .. }) if *by == target
+            Some(Running::PutAgain { target: by, .. } | Running::Check { target: by, .. })
+                if *by == target
         );
         if !is_its_own {
             self.tell_repair(now, target, RepairInput::Heard(asked.chunk, asked.replicas));

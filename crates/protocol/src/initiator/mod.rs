@@ -178,6 +178,13 @@ fn assert_replicas(replicas: u8) {
     assert!(is_possible, "between one and eight replicas");
 }
 
+/// Of `replicas` those that the group of `chunk` has failure domains for, at least one.
+fn possible(replicas: u8, chunk: &ChunkId, groups: &GroupMap) -> u8 {
+    let group = groups.group_of(chunk);
+    let domains = groups.domains_of(group, groups.members_for_puts(group)).max(1);
+    u8::try_from(domains).map_or(replicas, |domains| domains.min(replicas))
+}
+
 /// One initiator, with any number of puts and gets under way.
 #[derive(Debug, Clone)]
 pub struct Initiator {
@@ -256,7 +263,7 @@ impl Initiator {
         effects: &mut Vec<InitiatorEffect>,
     ) -> RequestId {
         let replicas = replicas.unwrap_or(self.config.put.replicas);
-        self.start_put(now, (replicas, replicas), (chunk, size), groups, effects)
+        self.start_put(now, (replicas, replicas), false, (chunk, size), groups, effects)
     }
 
     /// Starts to store a chunk anew that was stored on `replicas` targets, or on as many as its group still has
@@ -272,28 +279,46 @@ impl Initiator {
         groups: &GroupMap,
         effects: &mut Vec<InitiatorEffect>,
     ) -> RequestId {
-        let group = groups.group_of(&chunk);
-        let domains = groups.domains_of(group, groups.members_for_puts(group)).max(1);
-        let enough = u8::try_from(domains).map_or(replicas, |domains| domains.min(replicas));
-        self.start_put(now, (replicas, enough), (chunk, size), groups, effects)
+        let numbers = (replicas, possible(replicas, &chunk, groups));
+        self.start_put(now, numbers, false, (chunk, size), groups, effects)
+    }
+
+    /// Asks whether a chunk is stored on `replicas` targets, or on as many as its group still has failure
+    /// domains. The first round of [`Initiator::put_again`] and no more: it is done if there are enough, and
+    /// fails with [`Failure::TooFewReplicas`] if there are too few among the members that answer. Nothing is
+    /// sent.
+    ///
+    /// # Panics
+    /// As [`Initiator::put_on`].
+    pub fn check(
+        &mut self,
+        now: Time,
+        replicas: u8,
+        (chunk, size): (ChunkId, Size),
+        groups: &GroupMap,
+        effects: &mut Vec<InitiatorEffect>,
+    ) -> RequestId {
+        let numbers = (replicas, possible(replicas, &chunk, groups));
+        self.start_put(now, numbers, true, (chunk, size), groups, effects)
     }
 
     fn start_put(
         &mut self,
         now: Time,
-        (replicas, enough): (u8, u8),
+        numbers: (u8, u8),
+        only_asks: bool,
         (chunk, size): (ChunkId, Size),
         groups: &GroupMap,
         effects: &mut Vec<InitiatorEffect>,
     ) -> RequestId {
         assert!(size > Size::ZERO, "an empty chunk is never sent");
-        assert_replicas(replicas);
+        assert_replicas(numbers.0);
         let request = self.next_request();
-        if let Some(patience) = &mut self.shared.patience {
+        if let Some(patience) = self.shared.patience.as_mut().filter(|_| !only_asks) {
             patience.next_put();
         }
         let mut put = self.spare.pop().unwrap_or_default();
-        put.start(request, (chunk, size), groups.group_of(&chunk), (replicas, enough));
+        put.start(request, (chunk, size), groups.group_of(&chunk), numbers, only_asks);
         let mut step =
             Step { now, config: &self.config, groups, shared: &mut self.shared, effects };
         put.ask(&mut step);

@@ -66,6 +66,8 @@ pub(super) struct Put {
     replicas: u8,
     /// Replicas with which it is done: as many, unless the group has no room for them.
     enough: u8,
+    /// It ends with the first round, whatever comes of that, and sends nothing.
+    only_asks: bool,
     round: Round,
     /// How many of the last rounds found no common window.
     rounds_without_window: u8,
@@ -102,6 +104,7 @@ impl Default for Put {
             group: GroupId(0),
             replicas: 0,
             enough: 0,
+            only_asks: false,
             round: Round::default(),
             rounds_without_window: 0,
             bids: Vec::new(),
@@ -128,12 +131,14 @@ impl Put {
         (chunk, size): (ChunkId, Size),
         group: GroupId,
         (replicas, enough): (u8, u8),
+        only_asks: bool,
     ) {
         let mut bids = core::mem::take(&mut self.bids);
         bids.clear();
         let mut held = core::mem::take(&mut self.held);
         held.clear();
-        let put = Put { request, chunk, size, group, replicas, enough, ..Put::default() };
+        let put =
+            Put { request, chunk, size, group, replicas, enough, only_asks, ..Put::default() };
         *self = Put { bids, held, ..put };
     }
 
@@ -297,7 +302,7 @@ impl Put {
 
     /// Starts another round at `at`, or gives up after the last.
     fn ask_again(&mut self, at: Time, step: &mut Step<'_>) -> Progress {
-        if self.round.count < step.config.max_rounds {
+        if self.round.count < step.config.max_rounds && !self.only_asks {
             let mut at = at;
             if self.usable(step).without(self.failed).is_empty() {
                 // Everybody gets another chance, after a while.
@@ -315,6 +320,10 @@ impl Put {
             // What is on its way may still arrive; the last acknowledgement decides.
             return Progress::Going;
         }
+        self.give_up(step)
+    }
+
+    fn give_up(&mut self, step: &mut Step<'_>) -> Progress {
         self.cancel_round(step);
         #[expect(clippy::cast_possible_truncation, reason = "at most 64 members")]
         let stored = self.stored.len() as u8;

@@ -344,6 +344,15 @@ impl TestCluster {
         request
     }
 
+    /// The first initiator asks whether chunk `n` is on so many targets.
+    pub fn check(&mut self, replicas: u8, n: u64) -> RequestId {
+        let mut effects = Vec::new();
+        let (machine, what) = (&mut self.initiators[0], (chunk(n), CHUNK_SIZE));
+        let request = machine.check(self.now, replicas, what, &self.groups, &mut effects);
+        self.carry_out(0, effects);
+        request
+    }
+
     /// How many targets are to hold chunk `n`, as each holder was told.
     pub fn wanted(&self, n: u64) -> Vec<u8> {
         self.disks.iter().filter_map(|disk| disk.wanted.get(&chunk(n)).copied()).collect()

@@ -167,6 +167,10 @@ impl ReplicastModel {
                 let what = (*chunk, *size);
                 machine.put_again(entry.now, *replicas, what, &self.groups, &mut did);
             }
+            InitiatorHeard::Check(chunk, size, replicas) => {
+                let what = (*chunk, *size);
+                machine.check(entry.now, *replicas, what, &self.groups, &mut did);
+            }
             InitiatorHeard::Get(chunk) => {
                 machine.get(entry.now, *chunk, &self.groups, &mut did);
             }

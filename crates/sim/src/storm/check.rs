@@ -10,6 +10,7 @@ use slotcast_units::{Span, Time};
 use super::catalogue::Known;
 use super::cluster::Storm;
 use super::disk::SimulatedDisk;
+use super::drain::Leaving;
 use super::event::Event;
 use super::hosts::{Kind, Purpose, Running};
 
@@ -27,7 +28,16 @@ impl Storm {
     pub(super) fn tell_open(&mut self, now: Time) {
         let users = self.initiators[..self.plan.users as usize].iter();
         let open: Vec<_> = users.flat_map(|host| host.running.keys()).collect();
-        let what = format!("at {now} requests are still open: {open:?}");
+        let mut leave = (0..).zip(&self.targets);
+        let leaving = leave.find(|(_, host)| !host.dark && host.leaving == Leaving::Draining);
+        let what = match leaving {
+            Some((target, _)) if open.is_empty() => {
+                format!(
+                    "at {now} target {target} has not handed over, and nothing is wrong any more"
+                )
+            }
+            _ => format!("at {now} requests are still open: {open:?}"),
+        };
         self.report.violated(what);
     }
 
@@ -88,7 +98,8 @@ impl Storm {
     pub(super) fn check_replicas(&mut self) {
         let mut replicas: BTreeMap<ChunkId, Vec<u8>> = BTreeMap::new();
         for (number, host) in (0..).zip(&self.targets) {
-            if host.dark {
+            // Who has handed over is about to be taken away.
+            if host.dark || host.leaving == Leaving::HandedOver {
                 continue;
             }
             for (chunk, wanted) in readable(self.plan.store(number), host.disk.clone()) {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use slotcast_engine::{Agenda, Model, Stream, Streams};
 use slotcast_protocol::{
-    GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput, Inventory, Message, Repair,
-    RepairEffect, RepairInput, RepairOutcome, TargetId,
+    AckOutcome, GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput, Inventory,
+    Message, Repair, RepairEffect, RepairInput, RepairOutcome, TargetId,
 };
 use slotcast_store::{OpId, QueueRule, StoringEffect, StoringTarget};
 use slotcast_units::{Size, Span, Time};
@@ -13,6 +13,7 @@ use slotcast_units::{Size, Span, Time};
 use super::Mistake;
 use super::catalogue::Catalogue;
 use super::disk::SimulatedDisk;
+use super::drain::Leaving;
 use super::event::Event;
 use super::hosts::{InitiatorHost, Kind, Parcel, Parcels, Purpose, Running, TargetHost};
 use super::network::Network;
@@ -47,6 +48,8 @@ pub(super) struct Storm {
     /// Of wanted replicas.
     pub(super) numbers: Stream,
     pub(super) is_calm: bool,
+    /// Waves of faults so far.
+    pub(super) wave: u32,
     /// Checks that are asked for and have not ended.
     pub(super) checks: usize,
     pub(super) report: StormReport,
@@ -96,6 +99,7 @@ impl Model for Storm {
             Event::Fault(fault) => self.inject(now, fault, agenda),
             Event::Over { fault, of, life } => self.over(now, fault, of, life, agenda),
             Event::Noticed { target, life } => self.noticed(now, target, life),
+            Event::Drain { target } => self.drain(now, target),
         }
         self.settle(now, agenda);
     }
@@ -129,6 +133,7 @@ impl Storm {
                 harmed: false,
                 held: Vec::new(),
                 dark: false,
+                leaving: Leaving::No,
                 known_gone: false,
             }
         };
@@ -145,6 +150,7 @@ impl Storm {
             chance: streams.stream("chance", 0),
             numbers: streams.stream("replicas", 1),
             is_calm: true,
+            wave: 0,
             checks: 0,
             report: StormReport { seed, ..StormReport::default() },
             wishes: VecDeque::new(),
@@ -182,6 +188,7 @@ impl Storm {
         let life = host.life;
         self.renew(repairer, life);
         self.take_storing(target);
+        self.take_no_puts(now, target);
     }
 
     /// The power of a target fails.
@@ -329,6 +336,7 @@ impl Storm {
                 }
             }
         }
+        self.hear_of_leaving(now, agenda);
     }
 
     fn target_effect(
@@ -348,9 +356,14 @@ impl Storm {
                 agenda.at(now + delay, Event::Disk { target, life, op });
             }
             StoringEffect::Send(to, message) => {
+                let is_stored = matches!(&message, Message::ReplicaAck(ack)
+                    if ack.outcome == AckOutcome::Stored && host.leaving != Leaving::No);
                 let (from, to) = (self.repairer(target), to.0);
                 let parcel = Parcel::Message(message);
                 self.send_to_initiator(now, from, to, &parcel, agenda);
+                if is_stored {
+                    self.tell_repair(now, target, RepairInput::Stored);
+                }
             }
             StoringEffect::Transfer { request, content, start } => {
                 let size = Size::from_bytes(content.bytes().len() as u64);
@@ -366,6 +379,7 @@ impl Storm {
                 let life = self.targets[target as usize].life;
                 agenda.at(now + self.plan.timing.trip, Event::Noticed { target, life });
                 self.tell_repair(now, target, RepairInput::Changed);
+                self.take_no_puts(now, target);
             }
             StoringEffect::NotOpened(error) => {
                 self.report.violated(format!("target {target} at {now} does not open: {error}"));
@@ -379,13 +393,11 @@ impl Storm {
             }
             StoringEffect::Fetched(chunk, result) => {
                 let Some(put) = host.reading.remove(&chunk) else { return };
+                // If it is still held, compaction has moved it while it was read.
                 let wanted = host.machine.as_ref().and_then(|machine| machine.wanted(&chunk));
                 match (result, wanted) {
                     (Ok(content), Some(wanted)) if put => {
-                        let replicas = match self.mistake {
-                            Some(Mistake::RepairKnowsOneNumber) => self.plan.replicas,
-                            _ => wanted,
-                        };
+                        let replicas = self.to_repair(wanted);
                         let repairer = self.repairer(target);
                         let kind = Kind::Put { content, made: false };
                         let purpose = Purpose::PutAgain;
@@ -395,9 +407,20 @@ impl Storm {
                     (Ok(_), Some(_)) => {
                         self.repaired(now, target, chunk, RepairOutcome::Complete);
                     }
-                    _ => self.repaired(now, target, chunk, RepairOutcome::NotFound),
+                    (Err(_), Some(_)) => {
+                        self.repaired(now, target, chunk, RepairOutcome::Failed);
+                    }
+                    (_, None) => self.repaired(now, target, chunk, RepairOutcome::NotFound),
                 }
             }
+        }
+    }
+
+    /// On how many targets repair puts what is wanted on so many.
+    fn to_repair(&self, wanted: u8) -> u8 {
+        match self.mistake {
+            Some(Mistake::RepairKnowsOneNumber) => self.plan.replicas,
+            _ => wanted,
         }
     }
 
@@ -422,10 +445,19 @@ impl Storm {
         let host = &mut self.targets[target as usize];
         let Some(machine) = &mut host.machine else { return };
         match effect {
-            RepairEffect::PutAgain(chunk)
+            RepairEffect::Check(chunk)
                 if self.mistake == Some(Mistake::RepairForgets) && chunk.0[0] % 4 == 0 =>
             {
                 self.repaired(now, target, chunk, RepairOutcome::Complete);
+            }
+            RepairEffect::Check(chunk) => {
+                let (Some(size), Some(wanted)) = (machine.size(&chunk), machine.wanted(&chunk))
+                else {
+                    return self.repaired(now, target, chunk, RepairOutcome::NotFound);
+                };
+                let (replicas, kind) = (self.to_repair(wanted), Kind::Question(size));
+                let purpose = Purpose::Ask;
+                self.begin(now, repairer, Running { chunk, replicas, purpose, kind });
             }
             RepairEffect::PutAgain(chunk) | RepairEffect::Read(chunk) => {
                 let put = matches!(effect, RepairEffect::PutAgain(_));

@@ -27,6 +27,8 @@ pub(super) enum Event {
     Fault(Fault),
     /// A fault ends.
     Over { fault: Fault, of: u32, life: u32 },
+    /// A target is to leave.
+    Drain { target: u32 },
     /// The others notice that a target is gone, or back.
     Noticed { target: u32, life: u32 },
 }
@@ -63,6 +65,7 @@ impl slotcast_engine::Event for Event {
             Event::Fault(fault) => word(10, fault as u32, 0),
             Event::Over { fault, of, .. } => word(11, fault as u32, of),
             Event::Noticed { target, life } => word(12, target, life),
+            Event::Drain { target } => word(13, target, 0),
         }
     }
 }

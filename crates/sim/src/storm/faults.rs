@@ -1,11 +1,12 @@
 //! Faults: whom they hit, what they do, and how they end.
 
 use slotcast_engine::Agenda;
-use slotcast_protocol::TargetId;
+use slotcast_protocol::{GroupId, RepairStatistics, TargetId};
 use slotcast_units::{Span, Time};
 
 use super::Mistake;
 use super::cluster::Storm;
+use super::drain::Leaving;
 use super::event::{Event, Fault};
 use super::network::Weather;
 
@@ -14,6 +15,8 @@ impl Storm {
     pub(super) fn begin_wave(&mut self, now: Time, agenda: &mut Agenda<Event>) {
         let plan = self.plan.clone();
         self.is_calm = false;
+        self.expect_drain(now, self.wave, agenda);
+        self.wave += 1;
         self.network.weather = plan.weather;
         let mut spread = |count: u64, event: Event| {
             for _ in 0..count {
@@ -70,6 +73,13 @@ impl Storm {
         u32::try_from(self.chance.below(u64::from(self.plan.targets))).expect("small")
     }
 
+    /// Members of a group that are gone for good, or leave.
+    pub(super) fn missing(&self, group: GroupId) -> usize {
+        let members = self.groups.members(group).iter();
+        let hosts = members.map(|member| &self.targets[member.0 as usize]);
+        hosts.filter(|host| host.dark || host.leaving != Leaving::No).count()
+    }
+
     /// Whether replicas on `target` may be destroyed now: not at more members of its group than the
     /// chunks can bear. If so, it counts as harmed until the next heal.
     fn may_harm(&mut self, target: u32) -> bool {
@@ -106,10 +116,9 @@ impl Storm {
                 host.disk.wipe();
                 host.held.clear();
                 let (group, _) = self.groups.seat(TargetId(target));
-                let members = self.groups.members(group).iter();
-                let dark = members.filter(|member| self.targets[member.0 as usize].dark).count();
+                let missing = self.missing(group);
                 let comes_back = self.chance.chance(0.6);
-                if !comes_back && self.plan.can_spare(&self.groups, group, dark) {
+                if !comes_back && self.plan.can_spare(&self.groups, group, missing) {
                     self.targets[target as usize].dark = true;
                     return;
                 }
@@ -198,15 +207,22 @@ impl Storm {
         }
     }
 
-    /// How many walks the repair of each target has ended.
-    pub(super) fn walks(&self) -> Vec<u64> {
-        self.targets.iter().map(|host| host.repair.statistics().walks).collect()
+    /// What the repair of each target has done.
+    pub(super) fn repairs(&self) -> Vec<RepairStatistics> {
+        self.targets.iter().map(|host| host.repair.statistics()).collect()
     }
 
-    /// Whether every repair has ended `count` walks more than in `before`, and has nothing in hand.
-    pub(super) fn has_repaired(&self, before: &[u64], count: u64) -> bool {
+    /// Whether every repair has ended so many walks and scrubs more than in `before`.
+    pub(super) fn has_repaired(
+        &self,
+        before: &[RepairStatistics],
+        (walks, scrubs): (u64, u64),
+    ) -> bool {
         let mut hosts = self.targets.iter().zip(before).filter(|(host, _)| !host.dark);
-        hosts.all(|(host, before)| host.repair.statistics().walks >= before + count)
+        hosts.all(|(host, before)| {
+            let now = host.repair.statistics();
+            now.walks >= before.walks + walks && now.scrubs >= before.scrubs + scrubs
+        })
     }
 
     /// Nothing that was destroyed is missing any more.

@@ -5,8 +5,10 @@ use std::ops::Bound;
 
 use slotcast_protocol::{ChunkId, Initiator, Inventory, Message, Repair, RequestId};
 use slotcast_store::{Content, Standing, StoringTarget};
+use slotcast_units::Size;
 
 use super::disk::SimulatedDisk;
+use super::drain::Leaving;
 use super::windows::Accepted;
 
 /// Why a chunk is put or fetched.
@@ -18,6 +20,8 @@ pub(super) enum Purpose {
     Check,
     /// A target puts again what it holds.
     PutAgain,
+    /// A target asks whether there are enough replicas of what it holds.
+    Ask,
     /// A target fetches, and puts, what it has lost.
     Recover,
 }
@@ -26,6 +30,8 @@ pub(super) enum Purpose {
 pub(super) enum Kind {
     /// Whether a replica had to be made.
     Put { content: Content, made: bool },
+    /// Nothing is sent: only the answers count.
+    Question(Size),
     /// What has come, and whether the chunk had been acknowledged when it was asked for.
     Get { content: Option<Content>, must_be_there: bool },
 }
@@ -69,6 +75,8 @@ pub(super) struct TargetHost {
     pub(super) held: Vec<ChunkId>,
     /// It is gone and never comes back.
     pub(super) dark: bool,
+    /// Whether it was told to leave, and what it says of that.
+    pub(super) leaving: Leaving,
     /// The others know that it is gone.
     pub(super) known_gone: bool,
 }

@@ -13,6 +13,8 @@
 //!   more replicas than members were harmed;
 //! * repair brings every acknowledged chunk back to the number of replicas that its users wanted, on stable
 //!   storage;
+//! * a target that was told to leave says that it has handed over, and when it says so every chunk that it
+//!   holds is on as many others as it is wanted on; it is taken away then, and everything can still be fetched;
 //! * at every acceptance: the windows that a target has accepted do not overlap;
 //! * no chunk is lost whose record on the disk was not harmed, when it is read or when a store is opened, and
 //!   no get of an acknowledged chunk ends in "not found".
@@ -22,6 +24,7 @@ mod catalogue;
 mod check;
 mod cluster;
 mod disk;
+mod drain;
 mod event;
 mod faults;
 mod harm;
@@ -53,14 +56,18 @@ pub enum Mistake {
     RepairKnowsOneNumber,
     /// Where a disk is harmed, it is so in another place as well, of which nobody knows.
     UntoldHarm,
+    /// A target that leaves says that it has handed over as soon as it knows of no chunk that lacks replicas,
+    /// whether it has walked over all or not.
+    HandsOverEarly,
 }
 
 /// How long requests and repair may take once the faults have stopped.
 const PATIENCE: Span = Span::from_secs(10);
 const STEP: Span = Span::from_ms(1);
 
-/// Walks that a repair may need: the one under way, and one that goes by what it hears in vain.
-const WALKS: u64 = 3;
+/// Walks and scrubs that a repair may need: those under way, a whole scrub, and a walk that goes by what it
+/// hears in vain.
+const WALKS_AND_SCRUBS: (u64, u64) = (3, 2);
 
 /// Runs the storm of `seed`.
 pub fn run_storm(seed: u64) -> StormReport {
@@ -90,8 +97,11 @@ pub fn run_storm_with(seed: u64, mistake: Option<Mistake>) -> StormReport {
         if !run_while(&mut simulation, |storm| !storm.is_quiet()) {
             break;
         }
-        let before = simulation.model().walks();
-        if !run_while(&mut simulation, |storm| !storm.has_repaired(&before, WALKS)) {
+        let before = simulation.model().repairs();
+        let has_repaired = |storm: &Storm| {
+            storm.has_repaired(&before, WALKS_AND_SCRUBS) && storm.has_handed_over()
+        };
+        if !run_while(&mut simulation, |storm| !has_repaired(storm)) {
             break;
         }
         simulation.model_mut().check_replicas();
@@ -99,6 +109,14 @@ pub fn run_storm_with(seed: u64, mistake: Option<Mistake>) -> StormReport {
             break;
         }
         simulation.model_mut().healed();
+        simulation.schedule(|storm, agenda| {
+            if storm.take_away(agenda.now(), agenda) {
+                storm.check_all(agenda.now(), agenda);
+            }
+        });
+        if !run_while(&mut simulation, |storm| !storm.is_quiet()) {
+            break;
+        }
     }
     let (events, trace_hash) = (simulation.executed(), simulation.trace_hash());
     let storm = simulation.into_model();

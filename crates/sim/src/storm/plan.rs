@@ -8,8 +8,9 @@ use slotcast_protocol::{
     selection::{SequenceRule, Ties},
 };
 use slotcast_store::{Config, Identity};
-use slotcast_units::{Rate, Size, Span};
+use slotcast_units::{Rate, Share, Size, Span};
 
+use super::drain::Drain;
 use super::network::Weather;
 
 /// How long a member is silent before the others are told that it is gone.
@@ -56,6 +57,7 @@ pub(super) struct Plan {
     pub(super) failing: u64,
     pub(super) restarts: u64,
     pub(super) retirements: u64,
+    pub(super) drain: Option<Drain>,
 }
 
 /// Zero in half of the cases, or up to `most`.
@@ -84,7 +86,7 @@ impl Plan {
             held_up: part(chance, 0.05),
             hold_up: Span::from_us(50 + chance.below(3_000)),
         };
-        Plan {
+        let plan = Plan {
             targets: u32::try_from(targets).expect("small"),
             group_size: u32::try_from(group_size).expect("small"),
             replicas: if chance.chance(0.8) { 3 } else { 2 },
@@ -115,7 +117,9 @@ impl Plan {
             failing: some(chance, 3),
             restarts: some(chance, 2),
             retirements: some(chance, 40),
-        }
+            drain: None,
+        };
+        Plan { drain: Drain::of(streams, &plan), ..plan }
     }
 
     pub(super) fn groups(&self) -> GroupMap {
@@ -178,8 +182,13 @@ impl Plan {
     pub(super) fn repair(&self) -> RepairRules {
         RepairRules {
             at_once: 4,
-            pause: Span::from_us(20),
+            // Disks here have less to do for users than for repair.
+            heal_share: Share::from_percent(400),
+            scrub_share: Share::from_percent(400),
+            least_pause: Span::from_us(20),
+            most_pause: Span::from_us(500),
             period: Span::from_ms(40),
+            first_scrub: Span::from_ms(20),
             retry: Span::from_ms(5),
         }
     }

@@ -79,6 +79,13 @@ pub struct StormReport {
     pub compacted: u64,
     /// Acceptances after which the accepted windows were checked.
     pub acceptances: u64,
+    /// Targets that were told to leave, those that said that they had handed over, and those that were taken
+    /// away then.
+    pub drained: u64,
+    /// See there.
+    pub handed_over: u64,
+    /// See there.
+    pub taken_away: u64,
     /// Events executed.
     pub events: u64,
     /// A fingerprint of all of them: equal seeds give equal ones.

@@ -21,10 +21,14 @@ impl Storm {
                     Purpose::PutAgain | Purpose::Recover => {
                         machine.put_again(now, replicas, what, &self.groups, effects)
                     }
-                    Purpose::User | Purpose::Check => {
+                    Purpose::User | Purpose::Check | Purpose::Ask => {
                         machine.put_on(now, Some(replicas), what, &self.groups, effects)
                     }
                 }
+            }
+            Kind::Question(size) => {
+                let what = (running.chunk, *size);
+                host.machine.check(now, running.replicas, what, &self.groups, effects)
             }
             Kind::Get { .. } => host.machine.get(now, running.chunk, &self.groups, effects),
         };
@@ -42,13 +46,13 @@ impl Storm {
         let Some(Running { chunk, replicas, purpose, kind }) = self.end(initiator, request) else {
             return;
         };
-        let Kind::Put { made, .. } = kind else { return };
+        let made = matches!(kind, Kind::Put { made: true, .. });
         match purpose {
             Purpose::User | Purpose::Check => {
                 self.report.acknowledged += 1;
                 self.catalogue.acknowledge(&chunk, replicas);
             }
-            Purpose::PutAgain | Purpose::Recover => {
+            Purpose::PutAgain | Purpose::Recover | Purpose::Ask => {
                 let outcome = if made { RepairOutcome::Healed } else { RepairOutcome::Complete };
                 self.repaired(now, initiator - self.plan.users, chunk, outcome);
             }
@@ -98,6 +102,10 @@ impl Storm {
                 self.report.violated(what);
             }
             Purpose::Check => {}
+            Purpose::Ask => {
+                let target = initiator - self.plan.users;
+                self.repaired(now, target, chunk, RepairOutcome::Lacking);
+            }
             Purpose::PutAgain | Purpose::Recover => {
                 let is_nowhere = is_get && reason == Failure::NotFound;
                 let outcome =

@@ -16,10 +16,13 @@ fn no_storm_loses_what_was_acknowledged() {
         all.compacted += report.compacted;
         all.injected.crashes += report.injected.crashes;
         all.injected.gone += report.injected.gone;
+        all.handed_over += report.handed_over;
+        all.taken_away += report.taken_away;
     }
     assert!(all.acknowledged > 2_000 && all.healed > 200, "{all:?}");
     assert!(all.injected.crashes > 50 && all.injected.gone > 20, "{all:?}");
     assert!(all.compacted > 0, "{all:?}");
+    assert!(all.handed_over > 5 && all.taken_away > 5, "{all:?}");
 }
 
 #[test]
@@ -57,6 +60,11 @@ fn a_repair_that_forgets_is_found() {
 #[test]
 fn a_repair_that_knows_one_number_is_found() {
     assert!(found(Mistake::RepairKnowsOneNumber) > 3);
+}
+
+#[test]
+fn a_target_that_leaves_too_early_is_found() {
+    assert!(found(Mistake::HandsOverEarly) > 2);
 }
 
 /// On disks that were harmed elsewhere, too: what is lost is looked at chunk by chunk.

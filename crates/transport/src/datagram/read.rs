@@ -1,12 +1,15 @@
 use alloc::vec::Vec;
 
 use slotcast_protocol::wire;
-use slotcast_protocol::{ChunkId, GroupId, InitiatorId, Members, RequestId};
+use slotcast_protocol::{
+    ChunkId, GroupId, InitiatorId, Members, PartValue, RequestId, is_part_len,
+};
 use slotcast_units::{Span, Time};
 
 use super::{
-    Address, Body, CLOCK, CONTROL, DATA, Data, Datagram, GET, GROUP, HEADER_LEN, Header, INITIATOR,
-    MAGIC, MOST_GROUPS, MOST_PIECES, PROBE, PUT, REPORT, Refused, Report, VERSION,
+    Address, Body, CLOCK, CONTROL, DATA, DATA_OVERHEAD, Data, Datagram, GET, GROUP, HEADER_LEN,
+    Header, INITIATOR, MAGIC, MOST_GROUPS, MOST_PIECES, PROBE, PUT, REPORT, Refused, Report,
+    VERSION,
 };
 use crate::key::Key;
 use crate::pieces::Pieces;
@@ -26,14 +29,23 @@ impl<'a> Datagram<'a> {
         if header[18] != VERSION {
             return Err(Refused::Version(header[18]));
         }
-        if !key.is_sealed(bytes) {
-            return Err(Refused::Seal);
-        }
         let kind = header[19];
         let wrong = Refused::Body(kind);
-        let mut reader = Reader(&header[20..]);
-        let header = reader.header().filter(|_| reader.0.is_empty()).ok_or(wrong)?;
         let mut reader = Reader(body);
+        // Of which piece it is must be known before its value, and that before the seal can be checked.
+        let data = if kind == DATA { Some(reader.data().ok_or(wrong)?) } else { None };
+        let is_sealed = match &data {
+            Some(data) => key.is_sealed(&bytes[..DATA_OVERHEAD], &data.value.0),
+            None => key.is_sealed(bytes, &[]),
+        };
+        if !is_sealed {
+            return Err(Refused::Seal);
+        }
+        let mut fields = Reader(&header[20..]);
+        let header = fields.header().filter(|_| fields.0.is_empty()).ok_or(wrong)?;
+        if let Some(data) = data {
+            return Ok(Datagram { header, body: Body::Data(data) });
+        }
         let body = match kind {
             CLOCK => reader.clock().ok_or(wrong)?,
             PROBE => Body::Probe(GroupId(reader.u32().ok_or(wrong)?)),
@@ -43,7 +55,6 @@ impl<'a> Datagram<'a> {
                     wire::decode(core::mem::take(&mut reader.0)).map_err(Refused::Message)?;
                 Body::Control(to, message)
             }
-            DATA => Body::Data(reader.data().ok_or(wrong)?),
             REPORT => Body::Report(reader.report().ok_or(wrong)?),
             unknown => return Err(Refused::Kind(unknown)),
         };
@@ -140,10 +151,10 @@ impl<'a> Reader<'a> {
         let (group, members) = (GroupId(self.u32()?), Members::from_bits(self.u64()?));
         let (name, slack) = (ChunkId(self.take()?), Span::from_us(u64::from(slack)));
         let bytes = self.rest();
-        if piece_len == 0 || length == 0 {
+        if !is_part_len(u32::from(piece_len)) || length == 0 {
             return None;
         }
-        let data = Data {
+        let mut data = Data {
             is_get,
             is_last,
             pass,
@@ -157,11 +168,16 @@ impl<'a> Reader<'a> {
             members,
             name,
             bytes,
+            value: PartValue::default(),
         };
         let before = u64::from(piece) * u64::from(piece_len);
         let left = u64::from(length).checked_sub(before)?;
         let fits = bytes.len() as u64 == left.min(u64::from(piece_len)) && !bytes.is_empty();
-        (fits && data.count() <= MOST_PIECES).then_some(data)
+        if !fits || data.count() > MOST_PIECES {
+            return None;
+        }
+        data.value = Data::value_of(piece, piece_len, bytes);
+        Some(data)
     }
 
     fn report(&mut self) -> Option<Report> {

@@ -21,14 +21,15 @@ fn data(bytes: &[u8]) -> Data<'_> {
         pass: 2,
         transfer: 77,
         piece: 1,
-        piece_len: 8,
-        length: 11,
+        piece_len: 1024,
+        length: 1027,
         slack: Span::from_us(250),
         request: RequestId { initiator: InitiatorId(7), serial: 1 },
         group: GroupId(2),
         members: Members::first(3),
         name: ChunkId([9; 32]),
         bytes,
+        value: if bytes.is_empty() { PartValue::default() } else { Data::value_of(1, 1024, bytes) },
     }
 }
 
@@ -75,8 +76,39 @@ fn pieces_that_do_not_fit_their_chunk_are_refused() {
     refused(data(&[]));
     refused(Data { piece: 2, ..data(&[1, 2, 3]) });
     refused(Data { piece_len: 0, ..data(&[1, 2, 3]) });
+    refused(Data { piece_len: 1000, length: 1003, ..data(&[1, 2, 3]) });
     refused(Data { length: 0, ..data(&[1, 2, 3]) });
-    refused(Data { piece: 0, length: u32::MAX, piece_len: 1, ..data(&[1]) });
+    refused(Data { piece: 0, length: u32::MAX, ..data(&[1; 1024]) });
+}
+
+/// A piece is sealed by its value: one that is another, or elsewhere in the chunk, has another.
+#[test]
+fn a_changed_or_moved_piece_breaks_the_seal() {
+    let key = Key::new(&[1; 32]);
+    let piece = data(&[1, 2, 3]);
+    let mut bytes = Vec::new();
+    Datagram { header: header(), body: Body::Data(piece) }.encode(&key, &mut bytes);
+    let last = bytes.len() - 1;
+    for at in [last, last - 2, HEADER_LEN + 7, HEADER_LEN + DATA_LEN - 1] {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1;
+        let refused = Datagram::decode(&key, &changed);
+        assert!(matches!(refused, Err(Refused::Seal | Refused::Body(DATA))), "byte {at}");
+    }
+    let other = Data { value: Data::value_of(0, 1024, piece.bytes), ..piece };
+    bytes.clear();
+    Datagram { header: header(), body: Body::Data(other) }.encode(&key, &mut bytes);
+    assert_eq!(Datagram::decode(&key, &bytes), Err(Refused::Seal));
+}
+
+#[test]
+fn pieces_are_as_long_as_fits() {
+    assert_eq!(piece_len(8952), Some(8192));
+    assert_eq!(piece_len(1452), Some(1024));
+    assert_eq!(piece_len(DATA_OVERHEAD + 1024), Some(1024));
+    assert_eq!(piece_len(DATA_OVERHEAD + 1023), None);
+    assert_eq!(piece_len(65_507), Some(32_768));
+    assert_eq!(piece_len(10), None);
 }
 
 #[test]
@@ -84,8 +116,8 @@ fn strangers_are_told_from_forgers() {
     let key = Key::new(&[1; 32]);
     let mut bytes = Vec::new();
     Datagram { header: header(), body: Body::Probe(GroupId(0)) }.encode(&key, &mut bytes);
-    bytes[18] = 2;
-    assert_eq!(Datagram::decode(&key, &bytes), Err(Refused::Version(2)));
+    bytes[18] = 1;
+    assert_eq!(Datagram::decode(&key, &bytes), Err(Refused::Version(1)));
     bytes[16] = 0;
     assert_eq!(Datagram::decode(&key, &bytes), Err(Refused::Foreign));
     assert_eq!(Datagram::decode(&key, &[0; 63]), Err(Refused::TooShort(63)));
@@ -99,5 +131,5 @@ fn the_layout_stays_what_it_is() {
         Datagram { header: header(), body }.encode(&Key::new(&[1; 32]), &mut bytes);
     }
     let hash = blake3::hash(&bytes).to_hex();
-    assert_eq!(&hash[..16], "6244c2f62ec4f59b");
+    assert_eq!(&hash[..16], "b8db0ca1ed4772e0");
 }

@@ -30,7 +30,13 @@ impl Datagram<'_> {
         out.extend_from_slice(&held.to_le_bytes());
         debug_assert_eq!(out.len() - start, HEADER_LEN, "the header has its length");
         self.body.encode(&self.header, out);
-        key.seal(&mut out[start..]);
+        match &self.body {
+            Body::Data(data) => {
+                key.seal(&mut out[start..], &data.value.0);
+                out.extend_from_slice(data.bytes);
+            }
+            _ => key.seal(&mut out[start..], &[]),
+        }
         out.len() - start
     }
 }
@@ -81,6 +87,7 @@ impl Body<'_> {
 }
 
 impl Data<'_> {
+    /// All but the piece.
     fn encode(&self, out: &mut Vec<u8>) {
         let slack = u32::try_from(self.slack.as_ns() / 1000).unwrap_or(u32::MAX);
         out.push(if self.is_get { GET } else { PUT });
@@ -96,6 +103,5 @@ impl Data<'_> {
         out.extend_from_slice(&self.group.0.to_le_bytes());
         out.extend_from_slice(&self.members.bits().to_le_bytes());
         out.extend_from_slice(&self.name.0);
-        out.extend_from_slice(self.bytes);
     }
 }

@@ -25,6 +25,9 @@ impl Put {
             self.cancel_round(step);
             return self.go_on(step);
         }
+        if self.only_asks {
+            return self.give_up(step);
+        }
         self.collect_candidates(step);
         match step.config.put.window_rule.delivery {
             Delivery::Multicast => self.choose_common_window(need, step),

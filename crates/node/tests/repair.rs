@@ -1,0 +1,80 @@
+//! The walk after a start: it reads what lacks replicas, and nothing else.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it has a real disk")]
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use slotcast_node::{Limits, Node, NodeConfig, TargetStatus};
+use slotcast_store::Content;
+use slotcast_units::Span;
+
+const CHUNKS: u32 = 60;
+
+fn config(base: &Path) -> NodeConfig {
+    NodeConfig {
+        folders: (0..9).map(|n| base.join(format!("target-{n}"))).collect(),
+        group_size: 9,
+        replicas: 3,
+        segment_size: 4 << 20,
+        limits: Limits::default(),
+    }
+}
+
+fn content(n: u32) -> Content {
+    Content::of(Bytes::from(n.to_le_bytes().repeat(8192)))
+}
+
+fn status(node: &Node) -> Vec<TargetStatus> {
+    node.status().blocking_recv().expect("an answer")
+}
+
+fn sum(status: &[TargetStatus], of: impl Fn(&TargetStatus) -> u64) -> u64 {
+    status.iter().map(of).sum()
+}
+
+/// Waits until every target has walked over its chunks.
+fn walked(node: &Node) -> Vec<TargetStatus> {
+    let patience = Instant::now() + Duration::from_secs(120);
+    loop {
+        let status = status(node);
+        if status.iter().all(|target| target.repair.walks > 0 && target.walk.is_none()) {
+            return status;
+        }
+        assert!(Instant::now() < patience, "{status:#?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_walk_reads_only_what_lacks_replicas() {
+    let base = tempfile::tempdir().expect("a folder");
+    let config = config(base.path());
+    let node = Node::start(&config).expect("it starts");
+    let puts: Vec<_> = (0..CHUNKS).map(|n| node.put(content(n))).collect();
+    for put in puts {
+        assert_eq!(put.blocking_recv().expect("an answer"), Ok(()));
+    }
+    drop(node);
+
+    let node = Node::start(&config).expect("it starts again");
+    let found = walked(&node);
+    assert!(sum(&found, |target| target.repair.visited) >= u64::from(CHUNKS) * 3);
+    assert_eq!(sum(&found, |target| target.repair.healed), 0);
+    assert!(found.iter().all(|target| target.load.disk_busy == Span::ZERO), "{found:#?}");
+    let lost = found[3].statistics.chunks;
+    assert!(lost > 0);
+    drop(node);
+
+    std::fs::remove_dir_all(&config.folders[3]).expect("it goes");
+    let node = Node::start(&config).expect("it starts with an empty folder");
+    let found = walked(&node);
+    // Two holders that ask at the same moment may both put.
+    assert!(sum(&found, |target| target.statistics.chunks) >= u64::from(CHUNKS) * 3);
+    assert!(sum(&found, |target| target.repair.healed) >= lost);
+    assert_eq!(sum(&found, |target| target.repair.under_replicated), 0);
+    for n in 0..CHUNKS {
+        let got = node.get(content(n).chunk()).blocking_recv().expect("an answer");
+        assert_eq!(got, Ok(content(n)));
+    }
+}
