@@ -38,12 +38,12 @@ pub struct Candidate {
 /// last member of a common window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ties {
-    /// The one that starts first; bids that start together are drawn by the chunk's name. The Replicast
-    /// paper's rule.
+    /// The one that starts first; bids that start together are drawn by the chunk's name. The paper's figures
+    /// are repeated with it.
     #[default]
     ByName,
-    /// The one whose disk is the least busy; equally busy ones are drawn by the chunk's name. Not in the
-    /// paper.
+    /// The one whose disk is the least busy; equally busy ones are drawn by the chunk's name. An
+    /// addition to the Replicast paper.
     ByBacklog,
 }
 
