@@ -26,7 +26,9 @@ impl Put {
             return self.go_on(step);
         }
         if self.only_asks {
-            return self.give_up(step);
+            self.cancel_round(step);
+            // Those that hold it for fewer replicas count when they have raised the number.
+            return self.ask_again(step.now, step);
         }
         self.collect_candidates(step);
         match step.config.put.window_rule.delivery {
