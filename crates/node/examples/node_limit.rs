@@ -22,6 +22,8 @@ use tokio::sync::oneshot::Receiver;
 
 const TOTAL: usize = 256 << 20;
 const AT_A_TIME: usize = 16;
+/// How often puts and writes at half load take turns.
+const TURNS: usize = 4;
 /// How often everything is read.
 const ROUNDS: usize = 8;
 
@@ -90,10 +92,35 @@ fn puts(node: &Node, size: usize, limit: f64) -> (Vec<ChunkId>, f64) {
     (names, rate)
 }
 
-/// Puts at half of `rate`, one after another at equal distances, whether those before are done or not.
+/// Puts at half of `rate`, one after another at equal distances, whether those before are done or not; and
+/// single writes with a flush at the same distances, by one thread that has the disk to itself. In turns, since
+/// the disk of a shared machine stands still now and then, for one as for the other.
 fn puts_at_half(base: &Path, node: &Node, size: usize, rate: f64) {
-    let mut alone = plain::writes(base, TOTAL / 4, size);
     let distance = Duration::from_secs_f64(2.0 * size as f64 / rate);
+    let (mut alone, mut paced, mut latencies) = (Vec::new(), Vec::new(), Vec::new());
+    for turn in 1..=TURNS {
+        alone.extend(plain::writes(base, TOTAL / 4, size, Duration::ZERO));
+        paced.extend(plain::writes(base, TOTAL, size, distance));
+        latencies.extend(paced_puts(node, size, distance, turn << 24));
+    }
+    for sample in [&mut alone, &mut paced, &mut latencies] {
+        sample.sort();
+    }
+    let p99 = quantile(&latencies, 99);
+    let times = |own: Duration| p99.as_secs_f64() / own.as_secs_f64();
+    let (own, own_paced) = (quantile(&alone, 99), quantile(&paced, 99));
+    println!(
+        "put {:>4} KiB at half of that: p50 {:?} p99 {p99:?}, {:.1} times the {own:?} of one write and flush, \
+         {:.1} times the {own_paced:?} of the same at the same times",
+        size >> 10,
+        quantile(&latencies, 50),
+        times(own),
+        times(own_paced),
+    );
+}
+
+/// Puts at this `distance`: how long each took.
+fn paced_puts(node: &Node, size: usize, distance: Duration, first: usize) -> Vec<Duration> {
     let (waiting, to_wait_for) = std::sync::mpsc::channel::<(Instant, Receiver<PutResult>)>();
     let waiter = std::thread::spawn(move || {
         let ended = to_wait_for.into_iter().map(|(begun, put)| {
@@ -104,23 +131,14 @@ fn puts_at_half(base: &Path, node: &Node, size: usize, rate: f64) {
     });
     let start = Instant::now();
     for n in 0..(TOTAL / size) as u32 {
-        let content = content(n as usize + (1 << 24), size);
+        let content = content(n as usize + first, size);
         let due = start + distance * n;
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
         // From when it was due: what comes late because the machine is busy has waited, too.
         waiting.send((due, node.put(content))).expect("somebody waits");
     }
     drop(waiting);
-    let mut latencies = waiter.join().expect("all are stored");
-    alone.sort();
-    latencies.sort();
-    let (own, p99) = (quantile(&alone, 99), quantile(&latencies, 99));
-    println!(
-        "put {:>4} KiB at half of that: p50 {:?} p99 {p99:?}, {:.1} times the {own:?} of one write and flush",
-        size >> 10,
-        quantile(&latencies, 50),
-        p99.as_secs_f64() / own.as_secs_f64(),
-    );
+    waiter.join().expect("all are stored")
 }
 
 /// Gets of all `names`, `AT_A_TIME` at a time, some rounds, with everything in the page cache.

@@ -9,18 +9,27 @@ use std::time::{Duration, Instant};
 
 /// Bytes per second of writing `total` bytes into a file in `folder`, with an `fdatasync` after each MiB.
 pub(crate) fn rate(folder: &Path, total: usize) -> f64 {
-    let took: Duration = writes(folder, total, 1 << 20).iter().sum();
+    let took: Duration = writes(folder, total, 1 << 20, Duration::ZERO).iter().sum();
     total as f64 / took.as_secs_f64()
 }
 
-/// How long each of the writes takes, of `size` bytes each and with an `fdatasync` after it, one at a time.
-pub(crate) fn writes(folder: &Path, total: usize, size: usize) -> Vec<Duration> {
+/// How long each of the writes takes, of `size` bytes each and with an `fdatasync` after it, one at a time:
+/// each as soon as the one before is done, or when it is due at this `distance`.
+pub(crate) fn writes(
+    folder: &Path,
+    total: usize,
+    size: usize,
+    distance: Duration,
+) -> Vec<Duration> {
     let path = folder.join("plain");
     let mut file = File::create(&path).expect("a file");
     let block = vec![0x5a; size];
     let mut took = Vec::new();
-    for _ in 0..total / size {
-        let start = Instant::now();
+    let begun = Instant::now();
+    for n in 0..(total / size) as u32 {
+        let due = begun + distance * n;
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        let start = if distance.is_zero() { Instant::now() } else { due };
         file.write_all(&block).expect("room");
         file.sync_data().expect("a flush");
         took.push(start.elapsed());
