@@ -17,6 +17,7 @@ rate = "8MB/s"
 queue_limit = "1MiB"
 [replicast]
 choosy = true
+ties = "backlog"
 sequence = "revised"
 [workload]
 window = 16

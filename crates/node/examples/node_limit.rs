@@ -22,7 +22,7 @@ use tokio::sync::oneshot::Receiver;
 
 const TOTAL: usize = 256 << 20;
 const AT_A_TIME: usize = 16;
-/// How often everything is read: the first time may find some of it on the disk only.
+/// How often everything is read.
 const ROUNDS: usize = 8;
 
 /// Processor time of this process so far.
@@ -123,9 +123,10 @@ fn puts_at_half(base: &Path, node: &Node, size: usize, rate: f64) {
     );
 }
 
-/// Gets of all `names`, `AT_A_TIME` at a time, some rounds.
+/// Gets of all `names`, `AT_A_TIME` at a time, some rounds, with everything in the page cache.
 fn gets(base: &Path, node: &Node, size: usize, names: &[ChunkId]) {
     let limit = plain::hashed_reads(base, TOTAL, size, ROUNDS);
+    plain::warm(&base.join(size.to_string()));
     let (start, used) = (Instant::now(), processor());
     let mut under_way: VecDeque<Receiver<GetResult>> = VecDeque::new();
     let mut failed = 0;

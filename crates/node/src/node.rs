@@ -13,7 +13,8 @@ use slotcast_protocol::{
     Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, Finder, GetRules,
     GroupMap, IdleExtension, Initiator, InitiatorConfig, InitiatorId, LayoutError, MAX_REPLICAS,
     Membership, OfferRule, PutRules, Repair, RepairRules, TargetConfig, TargetId, Timing,
-    WindowRule, selection::SequenceRule,
+    WindowRule,
+    selection::{SequenceRule, Ties},
 };
 use slotcast_store::{Content, QueueRule};
 use slotcast_units::{Rate, Share, Size, Span};
@@ -529,6 +530,8 @@ fn initiator_config(agreed: &Agreed, id: InitiatorId) -> InitiatorConfig {
         put: PutRules {
             replicas,
             window_rule: WindowRule::published(delivery),
+            // A flush takes longer than everything else, and in one process all windows start at once.
+            ties: Ties::ByBacklog,
             sequence: SequenceRule::revised(&timing),
             double_booking: false,
             proxied: false,

@@ -9,7 +9,9 @@ use bytes::Bytes;
 use slotcast_node::{Hosting, Limits, Machines, Node, QueueRule, TargetStatus};
 use slotcast_protocol::tape::{TargetEntry, TargetHeard};
 use slotcast_protocol::{ChunkId, Message, TargetEffect, TargetId};
-use slotcast_sim::{Difference, MachineConfigs, Scenario, Tapes, machine_configs, record, replay};
+use slotcast_sim::{
+    Difference, MachineConfigs, Scenario, Tapes, Ties, machine_configs, record, replay,
+};
 use slotcast_store::{
     Config, Content, Identity, Op, OpId, Output, SegmentId, StoringEffect, StoringTarget,
 };
@@ -20,6 +22,7 @@ fn scenario() -> Scenario {
     (scenario.cluster.initiators, scenario.cluster.targets) = (1, 9);
     scenario.disk.queue_limit = Size::from_mib(1);
     scenario.replicast.choosy = true;
+    scenario.replicast.ties = Ties::ByBacklog;
     scenario.workload.window = 8;
     scenario.workload.chunk_size = Size::from_kib(16);
     (scenario.run.length, scenario.run.warmup) = (Span::from_ms(50), Span::ZERO);

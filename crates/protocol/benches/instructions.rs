@@ -79,7 +79,7 @@ fn bids(mut target: Target) -> Target {
         let window = match effects[..] {
             [
                 TargetEffect::Send {
-                    message: Message::Bid(Bid { answer: BidAnswer::Window(window), .. }),
+                    message: Message::Bid(Bid { answer: BidAnswer::Window { window, .. }, .. }),
                     ..
                 },
             ] => window,

@@ -100,8 +100,15 @@ pub struct Bid {
 /// What a target offers for a put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BidAnswer {
-    /// Link and disk are tentatively reserved in this window.
-    Window(Window),
+    /// Link and disk are tentatively reserved.
+    Window {
+        /// The reserved window.
+        window: Window,
+        /// How long the target's disk would be busy with what it has been given and with what has been
+        /// accepted and is still to come; of several disks, the one that would be done first. It promises
+        /// nothing: initiators only compare it ([`crate::selection::Ties`]). An addition to the paper's bid.
+        backlog: Span,
+    },
     /// The chunk is here already, for at least as many replicas, and counts as one.
     AlreadyStored,
     /// The chunk is here already, for fewer replicas. The wanted number is being put on stable storage, and

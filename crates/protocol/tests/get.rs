@@ -95,7 +95,7 @@ fn nonsense_is_not_believed() {
     let request = cluster.put(1);
     let window = Window::new(Time::from_ns(1 << 61), Span::from_ms(1));
     for position in 0..9 {
-        let answer = BidAnswer::Window(window);
+        let answer = BidAnswer::Window { window, backlog: Span::ZERO };
         cluster.hear(Message::Bid(Bid { request, round: 0, position, answer }));
     }
     cluster.run();

@@ -4,6 +4,7 @@ mod cluster;
 
 use cluster::{Ended, Fate, MessageFate, TestCluster, any_fate};
 use proptest::prelude::*;
+use slotcast_protocol::selection::Ties;
 use slotcast_protocol::{Bid, BidAnswer, Delivery, Failure, Message, Timing, Window};
 use slotcast_units::{Span, Time};
 
@@ -238,7 +239,7 @@ fn a_choosy_initiator_asks_again() {
         let far = |round: u8| {
             move |position: u8| {
                 let window = Window::new(Time::from_ns(150_000), Span::from_us(400));
-                let answer = BidAnswer::Window(window);
+                let answer = BidAnswer::Window { window, backlog: Span::ZERO };
                 Message::Bid(Bid { request, round, position, answer })
             }
         };
@@ -269,6 +270,45 @@ fn a_refusal_forgets_what_was_asked_for_before() {
     assert_eq!((behind.not_before, refused.not_before), (window_end, second.end));
 }
 
+/// Of members that could take the chunk at the same time, those of the least busy disks get it; the names of
+/// chunks decide between equals.
+#[test]
+fn the_least_busy_disks_are_chosen() {
+    let answers = |backlogs: [u64; 9], starts: [u64; 9], ties, delivery, n| {
+        let fate = Fate::default();
+        let mut cluster = TestCluster::new(delivery, 9, 1, fate).ties(ties);
+        let request = cluster.put(n);
+        for position in 0..9u8 {
+            let at = usize::from(position);
+            let window = Window::new(Time::from_ns(starts[at]), Span::from_ms(2));
+            let backlog = Span::from_ns(backlogs[at]);
+            let answer = BidAnswer::Window { window, backlog };
+            cluster.hear(Message::Bid(Bid { request, round: 0, position, answer }));
+        }
+        let mut chosen: Vec<u8> = (0..9u8)
+            .filter(|&position| !cluster.receiving[usize::from(position)].is_empty())
+            .collect();
+        chosen.sort_unstable();
+        chosen
+    };
+    let backlogs = [500, 40, 600, 700, u64::MAX, 30, 800, 50, 900];
+    // The request takes longer to some than to others. No transfer begins before its acceptance has left.
+    let early = [0, 900, 20, 30, 5, 1200, 10, 2000, 40];
+    for delivery in BOTH {
+        let chosen = |ties, n| answers(backlogs, early, ties, delivery, n);
+        assert_eq!(chosen(Ties::ByBacklog, 1), [1, 5, 7], "{delivery:?}");
+        assert_eq!(chosen(Ties::ByName, 1), [0, 4, 6], "{delivery:?}");
+        // A later window is a later window, however idle its disk.
+        let late = early.map(|start| if start == 1200 { 900_000 } else { start });
+        let chosen = answers(backlogs, late, Ties::ByBacklog, delivery, 1);
+        assert_eq!(chosen, [0, 1, 7], "{delivery:?}");
+        // Idle disks are equals.
+        let all: std::collections::BTreeSet<Vec<u8>> =
+            (0..40).map(|n| answers([0; 9], early, Ties::ByBacklog, delivery, n)).collect();
+        assert!(all.len() > 20, "{delivery:?}: {} of 84 sets", all.len());
+    }
+}
+
 /// Answers of an earlier round are no answers.
 #[test]
 fn stale_bids_are_ignored() {
@@ -276,7 +316,7 @@ fn stale_bids_are_ignored() {
     let request = cluster.put(1);
     let window = Window::new(Time::from_ns(20_000), Span::from_us(400));
     for position in 0..9 {
-        let answer = BidAnswer::Window(window);
+        let answer = BidAnswer::Window { window, backlog: Span::ZERO };
         cluster.hear(Message::Bid(Bid { request, round: 7, position, answer }));
     }
     assert!(cluster.receiving.iter().all(Vec::is_empty), "nothing is sent for them");

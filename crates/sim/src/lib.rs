@@ -37,7 +37,7 @@ pub use report::{Completion, Counts, DiskWait, Operation, PortQueues, PortSample
 pub use scenario::{
     Backpressure, Cluster, Dctcp, Disk, Faults, Fidelity, Grant, IdleExtension, Load, Network,
     Protocol, ProtocolKind, ProxyChoice, Quirks, Replicast, Run, Scenario, SequenceChoice,
-    TargetChoice, Unicast, Workload,
+    TargetChoice, Ties, Unicast, Workload,
 };
 pub use slotcast_engine::Little;
 pub use slotcast_protocol::{RequestId, Window};

@@ -1,6 +1,6 @@
 //! What is simulated: one plain value that says everything about a run except its seed.
 
-pub use slotcast_protocol::ProxyChoice;
+pub use slotcast_protocol::{ProxyChoice, selection::Ties};
 use slotcast_units::{Rate, Share, Size, Span};
 
 use crate::mix::Mix;
@@ -189,6 +189,8 @@ pub struct Replicast {
     pub backpressure: Backpressure,
     /// By how much an idle target stretches its bids.
     pub idle_extension: IdleExtension,
+    /// Which of several bids an initiator takes where transfers would begin together.
+    pub ties: Ties,
     /// How Replicast-H puts a sequence of windows together.
     pub sequence: SequenceChoice,
     /// Whether initiators ask again when the best bid makes them wait too long.
@@ -221,6 +223,7 @@ impl Default for Replicast {
             bid_gap: Span::ZERO,
             backpressure: Backpressure::default(),
             idle_extension: IdleExtension::default(),
+            ties: Ties::default(),
             sequence: SequenceChoice::default(),
             choosy: false,
             choosy_start: Span::ZERO,

@@ -29,7 +29,7 @@ pub fn answer(message: &Message, ahead: i64) -> Message {
     let mut message = *message;
     match &mut message {
         Message::Bid(bid) => {
-            if let BidAnswer::Window(offered) = &mut bid.answer {
+            if let BidAnswer::Window { window: offered, .. } = &mut bid.answer {
                 *offered = window(*offered, ahead);
             }
         }
@@ -95,9 +95,11 @@ mod tests {
             start in 1u64 << 60..1 << 61, width in 1u64..1_000_000_000, ahead in -(1i64 << 59)..1 << 59,
         ) {
             let offered = Window::new(Time::from_ns(start), Span::from_ns(width));
-            let bid = Bid { request: REQUEST, round: 0, position: 3, answer: BidAnswer::Window(offered) };
+            let answered = BidAnswer::Window { window: offered, backlog: Span::from_us(5) };
+            let bid = Bid { request: REQUEST, round: 0, position: 3, answer: answered };
             let Message::Bid(heard) = answer(&Message::Bid(bid), -ahead) else { unreachable!() };
-            let BidAnswer::Window(heard) = heard.answer else { unreachable!() };
+            let BidAnswer::Window { window: heard, backlog } = heard.answer else { unreachable!() };
+            prop_assert_eq!(backlog, Span::from_us(5), "a length of time is the same on all clocks");
             let grants = Grants::from_iter([Grant { position: 3, window: heard }]);
             let accept = PutAccept { request: REQUEST, round: 0, delivery: Delivery::Unicast, grants };
             let sent = acceptance(&Message::PutAccept(accept), |_| ahead);

@@ -3,7 +3,7 @@
 use slotcast_sim::stripes::{Bottleneck, Mode, SecondCache, Units};
 use slotcast_sim::{
     Backpressure, Fidelity, Grant, IdleExtension, Load, Mix, ProtocolKind, ProxyChoice,
-    SequenceChoice, TargetChoice,
+    SequenceChoice, TargetChoice, Ties,
 };
 use slotcast_units::{Rate, Share, Size, Span};
 
@@ -97,6 +97,10 @@ choice!(Backpressure {
 choice!(IdleExtension {
     TwoTransfers = "two-transfers", "by the time of two transfers";
     TwoTrips = "two-trips", "by two trips through the core, as in the original after the paper";
+});
+choice!(Ties {
+    ByName = "name", "the one that starts first; of those that start together, by the chunk's name";
+    ByBacklog = "backlog", "the one whose disk is the least busy, as its bid says";
 });
 choice!(SequenceChoice {
     Paper = "paper", "more replicas are asked for near the end of the last window";

@@ -2,7 +2,7 @@
 
 use slotcast_sim::{
     Backpressure, Fidelity, Grant, IdleExtension, Load, ProtocolKind, ProxyChoice, SequenceChoice,
-    TargetChoice,
+    TargetChoice, Ties,
 };
 use slotcast_units::{Rate, Share, Size, Span};
 
@@ -195,6 +195,12 @@ static ALL: &[Setting] = &[
         choice::<IdleExtension>(),
         SURGE,
         "By how much an idle target stretches its bids."
+    ),
+    setting!(
+        replicast.ties,
+        choice::<Ties>(),
+        OURS,
+        "Which of several bids an initiator takes where transfers would begin together."
     ),
     setting!(
         replicast.sequence,

@@ -47,6 +47,7 @@ fn every_field_of_a_scenario_is_a_setting() {
             bid_gap,
             backpressure,
             idle_extension,
+            ties,
             sequence,
             choosy,
             choosy_start,

@@ -29,6 +29,19 @@ pub(crate) fn writes(folder: &Path, total: usize, size: usize) -> Vec<Duration> 
     took
 }
 
+/// Reads all files in the folders in `folder` once, so that they are in memory.
+pub(crate) fn warm(folder: &Path) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("a folder").path();
+        if path.is_dir() {
+            warm(&path);
+        } else {
+            let mut file = File::open(path).expect("it is there");
+            std::io::copy(&mut file, &mut std::io::sink()).expect("it can be read");
+        }
+    }
+}
+
 /// Bytes per second of reading and hashing a file of `total` bytes that is in memory, `rounds` times in all,
 /// in pieces of `size` by two threads: what gets can reach on two cores.
 pub(crate) fn hashed_reads(folder: &Path, total: usize, size: usize, rounds: usize) -> f64 {

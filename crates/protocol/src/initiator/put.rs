@@ -23,7 +23,7 @@ use super::{Choosy, Failure, InitiatorEffect, Progress, Step};
 use crate::group::Members;
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
 use crate::message::{AckOutcome, BidAnswer, Grants, Message, PutAccept, PutRequest, ReplicaAck};
-use crate::selection::SequenceRule;
+use crate::selection::{SequenceRule, Ties};
 use crate::timing::WindowRule;
 use crate::window::Window;
 
@@ -36,6 +36,8 @@ pub struct PutRules {
     pub replicas: u8,
     /// How payload travels, and with that how windows are chosen.
     pub window_rule: WindowRule,
+    /// Which of several bids is taken where transfers would begin together.
+    pub ties: Ties,
     /// How sequences are put together, for [`crate::Delivery::Unicast`].
     pub sequence: SequenceRule,
     /// For [`crate::Delivery::Multicast`]: the original's incomplete search for a common window.
@@ -69,7 +71,8 @@ pub(super) struct Put {
     round: Round,
     /// How many of the last rounds found no common window.
     rounds_without_window: u8,
-    windows: Vec<(u8, Window)>,
+    /// Members that bid in this round, their windows and their backlogs.
+    bids: Vec<(u8, Window, Span)>,
     /// Accepted windows that may be taken back; their members are pending.
     held: Vec<Held>,
     /// When the first of them begins.
@@ -104,7 +107,7 @@ impl Default for Put {
             only_asks: false,
             round: Round::default(),
             rounds_without_window: 0,
-            windows: Vec::new(),
+            bids: Vec::new(),
             held: Vec::new(),
             send_at: Time::NEVER,
             stored: Members::NONE,
@@ -130,13 +133,13 @@ impl Put {
         (replicas, enough): (u8, u8),
         only_asks: bool,
     ) {
-        let mut windows = core::mem::take(&mut self.windows);
-        windows.clear();
+        let mut bids = core::mem::take(&mut self.bids);
+        bids.clear();
         let mut held = core::mem::take(&mut self.held);
         held.clear();
         let put =
             Put { request, chunk, size, group, replicas, enough, only_asks, ..Put::default() };
-        *self = Put { windows, held, ..put };
+        *self = Put { bids, held, ..put };
     }
 
     pub(super) fn request(&self) -> RequestId {
@@ -169,7 +172,7 @@ impl Put {
         let everybody = Members::first(step.groups.members(self.group).len());
         let asked = self.usable(step).without(self.failed);
         let round = self.round.begin(asked);
-        self.windows.clear();
+        self.bids.clear();
         self.ask_at = Time::NEVER;
         self.answers_due = step.now + step.config.answer_timeout;
         // Windows in which this initiator's own link is taken are of no use to it.
@@ -201,10 +204,12 @@ impl Put {
                     return Progress::Going;
                 }
                 match bid.answer {
-                    BidAnswer::Window(window) if step.config.believes(step.now, window) => {
-                        self.windows.push((bid.position, window));
+                    BidAnswer::Window { window, backlog }
+                        if step.config.believes(step.now, window) =>
+                    {
+                        self.bids.push((bid.position, window, backlog));
                     }
-                    BidAnswer::Window(_) => {}
+                    BidAnswer::Window { .. } => {}
                     BidAnswer::AlreadyStored => self.stored.insert(bid.position),
                     // Its acknowledgement may have overtaken this.
                     BidAnswer::Raising if self.stored.contains(bid.position) => {}
@@ -334,7 +339,7 @@ impl Put {
     /// How long to wait before the next round: not at all if there were bids, which may be better
     /// next time; or else as long as the members asked for, or until the silent may be back.
     fn pause(&self, step: &Step<'_>) -> Span {
-        if self.windows.is_empty() {
+        if self.bids.is_empty() {
             self.round.retry_after.unwrap_or(step.config.answer_timeout)
         } else {
             Span::ZERO

@@ -2,7 +2,7 @@
 
 use slotcast_units::{Span, Time};
 
-use super::{Candidate, LinkSchedule, domain_is_free};
+use super::{Candidate, LinkSchedule, Ties, by_backlog, domain_is_free};
 use crate::window::Window;
 
 /// What to look for.
@@ -21,18 +21,21 @@ pub struct CommonWindow<'a> {
     pub transfer: Span,
     /// Failure domains that hold or will hold a replica already.
     pub taken: &'a [u32],
+    /// Who is taken if more members than needed have the window.
+    pub ties: Ties,
     /// Try only bids that follow each other in time, and the last such set never. The original
-    /// does so; it misses common windows that exist.
+    /// does so; it misses common windows that exist, and has no more members in a set than are needed.
     pub consecutive_only: bool,
 }
 
 /// Finds the earliest window of the wanted width that `need` of the `candidates` share while the
-/// initiator's link is free, and fills `chosen` with them. `candidates` must be in order
-/// ([`super::sort_candidates`]).
+/// initiator's link is free, and fills `chosen` with members that share it: the first in order, or with
+/// [`Ties::ByBacklog`] those of the least busy disks, failure domain by failure domain. `candidates` must
+/// be in order ([`super::sort_candidates`]).
 ///
 /// Exact unless `consecutive_only`: if such a window exists, the earliest one is found, for a window
-/// that cannot begin earlier begins at the start of a candidate or where the link becomes free.
-/// O(n · (n + m)) for n candidates and m transfers on the link.
+/// that cannot begin earlier begins at the start of a candidate or where the link becomes free. Who is
+/// taken has no say in which window it is. O(n · (n + m)) for n candidates and m transfers on the link.
 pub fn earliest_common_window(
     candidates: &[Candidate],
     look_for: &CommonWindow<'_>,
@@ -69,11 +72,12 @@ pub fn earliest_common_window(
             break;
         }
     }
-    match best {
-        Some(window) => {
+    match (best, look_for.ties) {
+        (Some(window), Ties::ByName) => {
             members_of(candidates, look_for, window, chosen);
         }
-        None => chosen.clear(),
+        (Some(window), Ties::ByBacklog) => least_busy(candidates, look_for, window, chosen),
+        (None, _) => chosen.clear(),
     }
     best
 }
@@ -98,6 +102,26 @@ fn members_of(
         }
     }
     false
+}
+
+/// Fills `chosen` with the least busy members whose bids hold `window`, of which there are enough. To take the
+/// least busy one of the domains that are left, time after time, ends with the least sum as well.
+fn least_busy(
+    candidates: &[Candidate],
+    look_for: &CommonWindow<'_>,
+    window: Window,
+    chosen: &mut super::Chosen,
+) {
+    chosen.clear();
+    while chosen.len() < look_for.need {
+        let able = candidates.iter().filter(|c| {
+            c.window.contains(&window) && domain_is_free(c.domain, chosen, look_for.taken)
+        });
+        match able.min_by_key(|c| by_backlog(c)) {
+            Some(least) => chosen.push(*least),
+            None => return,
+        }
+    }
 }
 
 /// The original's search: sets of bids that follow each other in time, the last set left out.
@@ -126,7 +150,7 @@ fn earliest_of_consecutive(
 mod tests {
     use super::super::{candidate, sort_candidates};
     use super::*;
-    use crate::ids::ChunkId;
+    use alloc::collections::BTreeSet;
     use alloc::vec::Vec;
     use proptest::prelude::*;
 
@@ -140,6 +164,7 @@ mod tests {
             earliest: Time::ZERO,
             width: Span::from_ns(width),
             taken: &[],
+            ties: Ties::ByName,
             consecutive_only: false,
         }
     }
@@ -196,7 +221,83 @@ mod tests {
         assert!(earliest_common_window(&bids, &taken, &mut chosen).is_none());
     }
 
+    #[test]
+    fn the_least_busy_of_those_that_have_the_window_are_taken() {
+        let mut bids = [
+            candidate(0, 0, 100),
+            candidate(1, 0, 100),
+            candidate(2, 0, 20),
+            candidate(3, 10, 100),
+            candidate(4, 10, 100),
+        ];
+        for (bid, backlog) in bids.iter_mut().zip([9, 8, 0, 7, 7]) {
+            bid.backlog = Span::from_ns(backlog);
+        }
+        bids[4].domain = 3;
+        sort_candidates(&mut bids);
+        let look_for = |need| CommonWindow {
+            earliest: Time::from_ns(15),
+            ties: Ties::ByBacklog,
+            ..wanted(need, 30)
+        };
+        let positions = |need| {
+            let mut chosen = Vec::new();
+            let window = earliest_common_window(&bids, &look_for(need), &mut chosen).unwrap();
+            assert_eq!(window.start, Time::from_ns(15));
+            chosen.iter().map(|c| c.position).collect::<Vec<_>>()
+        };
+        let of_one_domain = if bids[3].lot < bids[4].lot { bids[3] } else { bids[4] };
+        assert_eq!(positions(1), [of_one_domain.position], "equals by lot");
+        assert_eq!(positions(3), [of_one_domain.position, 1, 0], "and one of a domain");
+    }
+
+    /// Every set of `need` candidates of different domains that hold `window`, by its sum of backlogs.
+    fn least_sum(bids: &[Candidate], need: usize, window: Window) -> Option<u64> {
+        let able: Vec<_> = bids.iter().filter(|b| b.window.contains(&window)).collect();
+        let sets = (0u32..1 << able.len()).filter(|set| set.count_ones() as usize == need);
+        let sum = |set: u32| {
+            let members: Vec<_> = (0..able.len()).filter(|i| set >> i & 1 == 1).collect();
+            let domains: BTreeSet<u32> = members.iter().map(|&i| able[i].domain).collect();
+            let sum = members.iter().map(|&i| able[i].backlog.as_ns()).sum();
+            (domains.len() == need).then_some(sum)
+        };
+        sets.filter_map(sum).min()
+    }
+
     proptest! {
+        /// Backlogs decide who is taken, never when; and nobody less busy is left out.
+        #[test]
+        fn backlogs_choose_members_and_not_the_window(
+            bids in prop::collection::vec((0u64..60, 1u64..60, 0u64..5, 0u32..5), 1..9),
+            need in 1usize..4,
+            width in 1u64..40,
+            earliest in 0u64..40,
+        ) {
+            let mut bids: Vec<Candidate> = bids
+                .iter()
+                .enumerate()
+                .map(|(i, &(start, width, backlog, domain))| Candidate {
+                    domain,
+                    backlog: Span::from_ns(backlog),
+                    ..candidate(i as u8, start, start + width)
+                })
+                .collect();
+            sort_candidates(&mut bids);
+            let by_name = CommonWindow { earliest: Time::from_ns(earliest), ..wanted(need, width) };
+            let by_backlog = CommonWindow { ties: Ties::ByBacklog, ..by_name };
+            let (mut named, mut least) = (Vec::new(), Vec::new());
+            let found = earliest_common_window(&bids, &by_backlog, &mut least);
+            prop_assert_eq!(found, earliest_common_window(&bids, &by_name, &mut named));
+            prop_assert_eq!(least.len(), named.len());
+            if let Some(window) = found {
+                prop_assert!(least.iter().all(|c| c.window.contains(&window)));
+                let domains: BTreeSet<u32> = least.iter().map(|c| c.domain).collect();
+                prop_assert_eq!(domains.len(), need);
+                let sum = least.iter().map(|c| c.backlog.as_ns()).sum::<u64>();
+                prop_assert_eq!(Some(sum), least_sum(&bids, need, window));
+            }
+        }
+
         /// Against trying every start and every set.
         #[test]
         fn no_earlier_window_exists(
@@ -211,7 +312,7 @@ mod tests {
                 .enumerate()
                 .map(|(i, &(start, width))| candidate(i as u8, start, start + width))
                 .collect();
-            sort_candidates(&mut bids, &ChunkId([3; 32]));
+            sort_candidates(&mut bids);
             let mut link = LinkSchedule::default();
             let mut busy = Vec::new();
             let mut at = 0;

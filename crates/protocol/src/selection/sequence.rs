@@ -2,7 +2,7 @@
 
 use slotcast_units::{Span, Time};
 
-use super::{Candidate, Chosen, LinkSchedule, domain_is_free};
+use super::{Candidate, Chosen, LinkSchedule, Ties, by_backlog, domain_is_free};
 use crate::timing::Timing;
 use crate::window::Window;
 
@@ -79,6 +79,8 @@ pub struct Sequence<'a> {
     pub transfer: Span,
     /// Failure domains that hold or will hold a replica already.
     pub taken: &'a [u32],
+    /// Which of several transfers that would begin together is taken.
+    pub ties: Ties,
     /// How the sequence is put together.
     pub rule: SequenceRule,
 }
@@ -89,7 +91,7 @@ pub struct Sequence<'a> {
 pub fn earliest_sequence(candidates: &[Candidate], look_for: &Sequence<'_>, chosen: &mut Chosen) {
     debug_assert!(candidates.windows(2).all(|p| p[0].window.start <= p[1].window.start));
     chosen.clear();
-    let Sequence { need, earliest, width, taken, link, transfer, rule } = *look_for;
+    let Sequence { need, earliest, width, taken, link, transfer, ties, rule } = *look_for;
     if need == 0 {
         return;
     }
@@ -102,34 +104,50 @@ pub fn earliest_sequence(candidates: &[Candidate], look_for: &Sequence<'_>, chos
     let pick = |c: &Candidate, window: Window| Candidate { window, ..*c };
     let trim = |window: Window| Window::new(window.start, width);
 
-    let mut eligible = candidates
-        .iter()
-        .filter(|c| !taken.contains(&c.domain))
-        .filter_map(|c| usable(c, earliest).map(|window| (c, window)));
-    let Some((first, bid_of_first)) = eligible.next() else { return };
+    let eligible = || {
+        let apart = candidates.iter().filter(|c| !taken.contains(&c.domain));
+        apart.filter_map(|c| usable(c, earliest).map(|window| (c, window)))
+    };
+    let Some((first, bid_of_first)) = first_of(eligible(), ties) else { return };
     chosen.push(pick(first, trim(bid_of_first)));
 
     while chosen.len() < need {
         let end = chosen[chosen.len() - 1].window.end;
-        let next = candidates.iter().find_map(|c| {
+        let near = candidates.iter().filter_map(|c| {
             let window = usable(c, end)?;
             let near = window.start.saturating_since(end) <= rule.longest_gap;
-            (near && domain_is_free(c.domain, chosen, taken)).then(|| pick(c, trim(window)))
+            (near && domain_is_free(c.domain, chosen, taken)).then_some((c, window))
         });
-        match next {
-            Some(next) => chosen.push(next),
+        match first_of(near, ties) {
+            Some((next, window)) => chosen.push(pick(next, trim(window))),
             None => break,
         }
     }
 
     if chosen.len() == 1 && need > 1 {
-        let idle = eligible.take(rule.idle_candidates).find(|(_, bid)| {
+        let others = eligible().filter(|(other, _)| other.position != first.position);
+        let idle = others.take(rule.idle_candidates).filter(|(_, bid)| {
             bid.start.saturating_since(bid_of_first.start) < rule.idle_within
                 && bid.width() > bid_of_first.width() + rule.idle_wider_by
         });
-        if let Some((idle, bid)) = idle {
+        if let Some((idle, bid)) = first_of(idle, ties) {
             chosen[0] = pick(idle, if rule.keep_idle_window { bid } else { trim(bid) });
         }
+    }
+}
+
+/// The first of what is usable, which comes in order of time; of what begins together, as `ties` says.
+fn first_of<'a>(
+    mut usable: impl Iterator<Item = (&'a Candidate, Window)>,
+    ties: Ties,
+) -> Option<(&'a Candidate, Window)> {
+    let first = usable.next()?;
+    match ties {
+        Ties::ByName => Some(first),
+        Ties::ByBacklog => usable
+            .take_while(|(_, window)| window.start == first.1.start)
+            .chain([first])
+            .min_by_key(|(candidate, _)| by_backlog(candidate)),
     }
 }
 
@@ -137,7 +155,6 @@ pub fn earliest_sequence(candidates: &[Candidate], look_for: &Sequence<'_>, chos
 mod tests {
     use super::super::{candidate, sort_candidates};
     use super::*;
-    use crate::ids::ChunkId;
     use alloc::vec::Vec;
     use proptest::prelude::*;
 
@@ -151,6 +168,7 @@ mod tests {
             link: IDLE,
             transfer: Span::from_ns(width),
             taken: &[],
+            ties: Ties::ByName,
             rule: SequenceRule {
                 longest_gap: Span::from_ns(5),
                 idle_within: Span::from_ns(5),
@@ -204,22 +222,62 @@ mod tests {
         assert_eq!(run(&bids, &flawed), [(1, 4, 24)], "the original keeps the whole window");
     }
 
+    #[test]
+    fn of_transfers_that_would_begin_together_the_least_busy_disk_is_taken() {
+        let mut bids = [
+            candidate(0, 0, 50),
+            candidate(1, 2, 50),
+            candidate(2, 4, 50),
+            candidate(3, 6, 50),
+            candidate(4, 19, 60),
+        ];
+        for (bid, backlog) in bids.iter_mut().zip([3, 2, 1, 0, 0]) {
+            bid.backlog = Span::from_ns(backlog);
+        }
+        let by_backlog =
+            Sequence { earliest: Time::from_ns(5), ties: Ties::ByBacklog, ..wanted(3, 10) };
+        // The last one is as idle, but starts later than the link is free.
+        assert_eq!(run(&bids, &by_backlog), [(2, 5, 15), (3, 15, 25), (4, 25, 35)]);
+        let mut link = LinkSchedule::default();
+        link.take(Window { start: Time::from_ns(5), end: Time::from_ns(19) });
+        let held_up = Sequence { link: &link, need: 1, ..by_backlog };
+        let idle = if bids[3].lot < bids[4].lot { 3 } else { 4 };
+        assert_eq!(run(&bids, &held_up), [(idle, 19, 29)], "the link holds all of them up");
+    }
+
+    /// Alone, with idle members in reach.
+    #[test]
+    fn of_idle_targets_the_least_busy_disk_is_preferred() {
+        let mut bids = [candidate(0, 0, 11), candidate(1, 4, 21), candidate(2, 4, 21)];
+        for (bid, backlog) in bids.iter_mut().zip([0, 7, 6]) {
+            bid.backlog = Span::from_ns(backlog);
+        }
+        let ties = |ties| Sequence { ties, ..wanted(2, 11) };
+        assert_eq!(run(&bids, &ties(Ties::ByName)), [(1, 4, 15)]);
+        assert_eq!(run(&bids, &ties(Ties::ByBacklog)), [(2, 4, 15)]);
+    }
+
     proptest! {
         #[test]
         fn chosen_windows_fit_their_bids_and_do_not_overlap(
-            bids in prop::collection::vec((0u64..60, 1u64..60), 0..9),
+            bids in prop::collection::vec((0u64..60, 1u64..60, 0u64..5), 0..9),
             need in 0usize..4,
             width in 1u64..40,
             earliest in 0u64..40,
             keep: bool,
+            by_backlog: bool,
         ) {
             let mut bids: Vec<Candidate> = bids
                 .iter()
                 .enumerate()
-                .map(|(i, &(start, width))| candidate(i as u8, start, start + width))
+                .map(|(i, &(start, width, backlog))| Candidate {
+                    backlog: Span::from_ns(backlog),
+                    ..candidate(i as u8, start, start + width)
+                })
                 .collect();
-            sort_candidates(&mut bids, &ChunkId([9; 32]));
+            sort_candidates(&mut bids);
             let mut look_for = Sequence { earliest: Time::from_ns(earliest), ..wanted(need, width) };
+            look_for.ties = if by_backlog { Ties::ByBacklog } else { Ties::ByName };
             look_for.rule.keep_idle_window = keep;
             let mut chosen = Vec::new();
             earliest_sequence(&bids, &look_for, &mut chosen);

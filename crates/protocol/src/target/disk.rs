@@ -143,6 +143,12 @@ impl DiskForecast {
         }
     }
 
+    /// How long the disk that is done first is busy with what it has and with its part of `promised`, which
+    /// is still to come in chunks of `size`.
+    pub(crate) fn backlog_with(&self, now: Time, size: Size, promised: Size) -> Span {
+        self.level(now, self.service_of(promised, size))
+    }
+
     /// When `disk` can have read a chunk of `size` at the earliest, if `ahead` is written before and
     /// reads of `reads_ahead` have been offered on that disk already.
     pub fn read_delay(
@@ -249,11 +255,11 @@ impl DiskForecast {
     /// How long the start of a transfer of `size` must be deferred for the disks to keep up.
     /// `transfer` is its time on the link, `promised` what has been accepted and is still to come.
     pub fn delay(&self, now: Time, size: Size, transfer: Span, promised: Size) -> Span {
-        let ahead = match self.backpressure {
-            Backpressure::KeepRoom => self.service_of(promised, size),
-            Backpressure::ArriveIntoRoom | Backpressure::DrainFirst => Span::ZERO,
+        let counted = match self.backpressure {
+            Backpressure::KeepRoom => promised,
+            Backpressure::ArriveIntoRoom | Backpressure::DrainFirst => Size::ZERO,
         };
-        self.delay_behind(self.level(now, ahead), size, transfer)
+        self.delay_behind(self.backlog_with(now, size, counted), size, transfer)
     }
 
     /// The same behind a given `backlog`.

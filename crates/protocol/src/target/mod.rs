@@ -419,6 +419,8 @@ impl Target {
                 size.transfer * 2 * coin
             }
         };
+        let disk = &self.config.disk;
+        let promised = self.incoming.promised();
         let ask = Ask {
             request: m.request,
             round: m.round,
@@ -426,17 +428,13 @@ impl Target {
             replicas: Some(m.replicas),
             not_before: m.not_before,
             size,
-            disk_delay: self.config.disk.delay(
-                now,
-                m.size,
-                size.transfer,
-                self.incoming.promised(),
-            ),
+            disk_delay: disk.delay(now, m.size, size.transfer, promised),
             idle_extension,
         };
+        let backlog = disk.backlog_with(now, m.size, promised);
         let offer = if self.takes_puts { self.incoming.offer(now, &ask) } else { None };
         match offer {
-            Some(window) => BidAnswer::Window(window),
+            Some(window) => BidAnswer::Window { window, backlog },
             None => {
                 BidAnswer::NotNow { retry_after: self.incoming.busy_for(now).max(size.bid) / 2 }
             }

@@ -92,7 +92,8 @@ fn accept(window: Window) -> Message {
 #[test]
 fn a_put_goes_from_bid_to_acknowledgement() {
     let mut target = target();
-    let BidAnswer::Window(window) = bid_of(&say(&mut target, 0, &put_request(), &empty())) else {
+    let BidAnswer::Window { window, .. } = bid_of(&say(&mut target, 0, &put_request(), &empty()))
+    else {
         panic!("no window")
     };
     assert_eq!(say(&mut target, 10, &accept(window), &empty()), []);
@@ -142,7 +143,8 @@ fn failures_are_told() {
     target.handle(Time::ZERO, received(true), &empty(), &mut effects);
     assert_eq!(outcome(&effects), AckOutcome::NoReservation);
 
-    let BidAnswer::Window(window) = bid_of(&say(&mut target, 0, &put_request(), &empty())) else {
+    let BidAnswer::Window { window, .. } = bid_of(&say(&mut target, 0, &put_request(), &empty()))
+    else {
         panic!("no window")
     };
     say(&mut target, 10, &accept(window), &empty());
@@ -345,7 +347,8 @@ fn half_of_the_idle_bids_are_stretched_by_coin() {
         target.config.idle_extension = IdleExtension::TwoTransfersByCoin;
         let Message::PutRequest(ask) = put_request() else { unreachable!() };
         let message = Message::PutRequest(PutRequest { chunk: ChunkId([n; 32]), ..ask });
-        let BidAnswer::Window(window) = bid_of(&say(&mut target, 0, &message, &empty())) else {
+        let BidAnswer::Window { window, .. } = bid_of(&say(&mut target, 0, &message, &empty()))
+        else {
             panic!("no window")
         };
         window.width() > Span::from_ns(166_159)
@@ -357,7 +360,8 @@ fn half_of_the_idle_bids_are_stretched_by_coin() {
 #[test]
 fn a_restart_forgets_what_was_promised_but_not_what_is_stored() {
     let mut target = target();
-    let BidAnswer::Window(window) = bid_of(&say(&mut target, 0, &put_request(), &empty())) else {
+    let BidAnswer::Window { window, .. } = bid_of(&say(&mut target, 0, &put_request(), &empty()))
+    else {
         panic!("no window")
     };
     say(&mut target, 10, &accept(window), &empty());
@@ -445,7 +449,7 @@ fn put_of(serial: u32, not_before: Time) -> Message {
 
 fn window_of(effects: &[TargetEffect]) -> Window {
     match bid_of(effects) {
-        BidAnswer::Window(window) => window,
+        BidAnswer::Window { window, .. } => window,
         other => panic!("not a window: {other:?}"),
     }
 }
@@ -476,6 +480,56 @@ fn a_disk_that_is_measured_slower_bids_later() {
     let bids = [&mut target, &mut slow].map(|t| window_of(&say(t, 0, &ask, &empty())).start);
     // Four chunks wait, one of which may: three take 312.5 us each, or ten times as long.
     assert_eq!(bids, [Time::from_ns(937_500), Time::from_ns(9_375_000)]);
+}
+
+/// What is accepted counts before it has come, what is only bid does not, and what is written no more.
+#[test]
+fn a_bid_tells_the_backlog_of_the_disk() {
+    for (disks, backlogs) in [(1, [0, 1, 2, 1]), (2, [0, 0, 1, 0])] {
+        let mut config = target().config;
+        config.disk = config.disk.with_disks(disks);
+        let mut target = Target::new(config);
+        let mut effects = vec![];
+        let backlog = |target: &mut Target, now: u64, serial: u32| match bid_of(&say(
+            target,
+            now,
+            &put_of(serial, Time::ZERO),
+            &empty(),
+        )) {
+            BidAnswer::Window { window, backlog } => (window, backlog),
+            other => panic!("not a window: {other:?}"),
+        };
+        let accept = |serial: u32, window: Window| {
+            Message::PutAccept(PutAccept {
+                request: RequestId { serial, ..request() },
+                round: 0,
+                delivery: Delivery::Multicast,
+                grants: [Grant { position: 4, window }].into_iter().collect(),
+            })
+        };
+        let (first, idle) = backlog(&mut target, 0, 10);
+        let (second, also_idle) = backlog(&mut target, 0, 11);
+        assert_eq!(idle, also_idle, "a bid that nobody has accepted is no work");
+        say(&mut target, 0, &accept(10, first), &empty());
+        let (_, one_promised) = backlog(&mut target, 0, 12);
+        let request = RequestId { serial: 10, ..request() };
+        let received = TargetInput::Received { request, chunk: CHUNK, size: SIZE, intact: true };
+        target.handle(Time::ZERO, received, &empty(), &mut effects);
+        say(&mut target, 0, &accept(11, second), &empty());
+        let (_, one_written_one_promised) = backlog(&mut target, 0, 13);
+        let written = TargetInput::Written { request, stable: true };
+        target.handle(Time::from_ns(200_000), written, &empty(), &mut effects);
+        let (_, one_left) = backlog(&mut target, 200_000, 14);
+        let service = Span::from_ns(312_500);
+        let told = [idle, one_promised, one_written_one_promised, one_left];
+        // Two disks share what is promised.
+        let half = |n: u64| service * n / u64::from(disks);
+        let expected = match disks {
+            1 => backlogs.map(|n| service * n),
+            _ => [Span::ZERO, half(1), service, half(1)],
+        };
+        assert_eq!(told, expected, "{disks} disks");
+    }
 }
 
 #[test]

@@ -190,7 +190,11 @@ impl Reader<'_> {
 
     fn bid_answer(&mut self) -> Result<BidAnswer, WireError> {
         match self.u8()? {
-            layout::WINDOW => Ok(BidAnswer::Window(self.window()?)),
+            // A backlog is compared and nothing else, so no number is too large.
+            layout::WINDOW => Ok(BidAnswer::Window {
+                window: self.window()?,
+                backlog: Span::from_ns(self.u64()?),
+            }),
             layout::ALREADY_STORED => Ok(BidAnswer::AlreadyStored),
             layout::RAISING => Ok(BidAnswer::Raising),
             layout::NOT_NOW => Ok(BidAnswer::NotNow { retry_after: self.span()? }),

@@ -46,7 +46,7 @@ pub fn encoded_len(message: &Message) -> usize {
             Message::Bid(m) => {
                 layout::ANSWER_LEN
                     + match m.answer {
-                        BidAnswer::Window(_) => layout::WINDOW_LEN,
+                        BidAnswer::Window { .. } => layout::WINDOW_LEN + layout::TIME_LEN,
                         BidAnswer::AlreadyStored | BidAnswer::Raising => 0,
                         BidAnswer::NotNow { .. } => layout::TIME_LEN,
                     }
@@ -136,9 +136,10 @@ fn body(message: &Message, out: &mut Vec<u8>) {
         Message::Bid(m) => {
             out.extend_from_slice(&[m.round, m.position]);
             match m.answer {
-                BidAnswer::Window(offered) => {
+                BidAnswer::Window { window: offered, backlog } => {
                     out.push(layout::WINDOW);
                     window(offered, out);
+                    span(backlog, out);
                 }
                 BidAnswer::AlreadyStored => out.push(layout::ALREADY_STORED),
                 BidAnswer::Raising => out.push(layout::RAISING),

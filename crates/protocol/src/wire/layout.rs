@@ -109,6 +109,7 @@ const _: () = assert!(MAX_ENCODED_LEN <= 300);
 const _: () = {
     let others = [
         PUT_REQUEST_LEN,
+        ANSWER_LEN + WINDOW_LEN + TIME_LEN,
         ANSWER_LEN + WINDOW_LEN + SIZE_LEN,
         REPLICA_ACK_LEN,
         GET_REQUEST_LEN,

@@ -42,7 +42,7 @@
 //! | 34 | 1 | round |
 //! | 35 | 1 | position |
 //! | 36 | 1 | answer: 1 a window, 2 already stored, 3 not now, 4 raising |
-//! | 37 | 16 | with answer 1: the window |
+//! | 37 | 24 | with answer 1: the window (16), and the backlog, in nanoseconds (8) |
 //! | 37 | 8 | with answer 3: retry after, in nanoseconds |
 //!
 //! Body of 3, put-accept:

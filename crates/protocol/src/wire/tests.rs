@@ -28,6 +28,8 @@ const WINDOW: Window = Window {
     start: Time::from_ns(0x3837_3635_3433_3231),
     end: Time::from_ns(0x3857_5655_5453_5251),
 };
+/// Beyond all times and waits that are believed.
+const BACKLOG: Span = Span::from_ns(0x9897_9695_9493_9291);
 const LATE: Time = Time::from_ns(0x2867_6665_6463_6261);
 const WAIT: Span = Span::from_ns(0x2877_7675_7473_7271);
 const SIZE: Size = Size::from_bytes(0x0003_0201);
@@ -191,7 +193,11 @@ fn golden() -> Vec<(Message, u8, &'static str)> {
              808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f \
              0102030000000000 6162636465666728 06",
         ),
-        (bid(BidAnswer::Window(WINDOW)), 2, "033f 01 3132333435363738 5152535455565738"),
+        (
+            bid(BidAnswer::Window { window: WINDOW, backlog: BACKLOG }),
+            2,
+            "033f 01 3132333435363738 5152535455565738 9192939495969798",
+        ),
         (bid(BidAnswer::AlreadyStored), 2, "033f 02"),
         (bid(BidAnswer::NotNow { retry_after: WAIT }), 2, "033f 03 7172737475767728"),
         (multicast, 3, "03 01 00"),

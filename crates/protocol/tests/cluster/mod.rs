@@ -10,7 +10,8 @@ use slotcast_protocol::{
     GroupId, GroupMap, Holdings, IdleExtension, Initiator, InitiatorConfig, InitiatorEffect,
     InitiatorId, InitiatorInput, Members, Message, OfferRule, Proxy, ProxyChoice, ProxyConfig,
     ProxyEffect, ProxyInput, PutRequest, PutRules, RequestId, State, Target, TargetConfig,
-    TargetEffect, TargetId, TargetInput, Timing, Window, WindowRule, selection::SequenceRule,
+    TargetEffect, TargetId, TargetInput, Timing, Window, WindowRule,
+    selection::{SequenceRule, Ties},
 };
 use slotcast_units::{Rate, Size, Span, Time};
 
@@ -199,6 +200,7 @@ impl TestCluster {
         let put_rules = PutRules {
             replicas: 3,
             window_rule,
+            ties: Ties::ByName,
             sequence: SequenceRule::published(&Timing::published(), false),
             consecutive_only: false,
             abandon_without_window: false,
@@ -274,6 +276,13 @@ impl TestCluster {
     /// Makes the initiators choosy.
     pub fn choosy(mut self, first_patience: Span) -> TestCluster {
         self.put_rules.choosy = Some(Choosy { first_patience });
+        let n = self.initiators.len() as u32;
+        self.initiators(n)
+    }
+
+    /// Lets the initiators take bids that begin together as `ties` says.
+    pub fn ties(mut self, ties: Ties) -> TestCluster {
+        self.put_rules.ties = ties;
         let n = self.initiators.len() as u32;
         self.initiators(n)
     }

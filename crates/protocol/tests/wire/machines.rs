@@ -2,7 +2,7 @@
 //!
 //! The fuzz targets use this file as well.
 
-use slotcast_protocol::selection::SequenceRule;
+use slotcast_protocol::selection::{SequenceRule, Ties};
 use slotcast_protocol::wire::{self, Header, WireError};
 use slotcast_protocol::{
     Backpressure, Bid, BidAnswer, CalendarRules, ChunkId, Delivery, DiskForecast, GetAccept,
@@ -134,6 +134,7 @@ impl Stage {
             put: PutRules {
                 replicas: 3,
                 window_rule,
+                ties: Ties::ByBacklog,
                 sequence: SequenceRule::published(&timing, true),
                 consecutive_only: false,
                 abandon_without_window: false,
@@ -306,7 +307,11 @@ impl Stage {
             let input = match effect {
                 TargetEffect::Send { message, .. } => {
                     can_be_sent(&message);
-                    if let Message::Bid(Bid { round, answer: BidAnswer::Window(window), .. })
+                    if let Message::Bid(Bid {
+                        round,
+                        answer: BidAnswer::Window { window, .. },
+                        ..
+                    })
                     | Message::Offer(Offer {
                         round,
                         answer: OfferAnswer::Window { window, .. },

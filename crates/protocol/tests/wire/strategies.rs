@@ -311,7 +311,10 @@ fn outcome() -> impl Strategy<Value = AckOutcome> {
 
 fn bid_answer() -> impl Strategy<Value = BidAnswer> {
     prop_oneof![
-        3 => window().prop_map(BidAnswer::Window),
+        3 => (window(), any::<u64>()).prop_map(|(window, backlog)| {
+            let backlog = Span::from_ns(backlog);
+            BidAnswer::Window { window, backlog }
+        }),
         1 => Just(BidAnswer::AlreadyStored),
         1 => Just(BidAnswer::Raising),
         1 => ns().prop_map(|ns| BidAnswer::NotNow { retry_after: Span::from_ns(ns) }),

@@ -119,7 +119,7 @@ fn detail(message: &Message) -> String {
             format!("round={} group={} chunk={} {}", m.round, m.group.0, m.chunk, m.size)
         }
         Message::Bid(m) => match m.answer {
-            BidAnswer::Window(window) => {
+            BidAnswer::Window { window, .. } => {
                 format!("round={} member={} window={window}", m.round, m.position)
             }
             BidAnswer::AlreadyStored => format!("member={} already-stored", m.position),

@@ -136,6 +136,7 @@ pub(crate) fn machine_configs(
     let put = PutRules {
         replicas: u8::try_from(scenario.cluster.replicas).expect("checked before"),
         window_rule,
+        ties: scenario.replicast.ties,
         sequence,
         consecutive_only: quirks.consecutive_triples,
         abandon_without_window: quirks.abandon_without_window,

@@ -4,7 +4,8 @@ use slotcast_engine::{Stream, Streams};
 use slotcast_protocol::{
     Backpressure, CalendarRules, Choosy, Delivery, DiskForecast, GetRules, GroupId, GroupMap,
     IdleExtension, InitiatorConfig, InitiatorId, OfferRule, PutRules, RepairRules, TargetConfig,
-    TargetId, Timing, WindowRule, selection::SequenceRule,
+    TargetId, Timing, WindowRule,
+    selection::{SequenceRule, Ties},
 };
 use slotcast_store::{Config, Identity};
 use slotcast_units::{Rate, Share, Size, Span};
@@ -33,6 +34,7 @@ pub(super) struct Plan {
     pub(super) delivery: Delivery,
     offer: OfferRule,
     choosy: bool,
+    ties: Ties,
     pub(super) timing: Timing,
     /// Periods of faults, each followed by a calm in which everything must heal.
     pub(super) waves: u32,
@@ -93,6 +95,10 @@ impl Plan {
             delivery,
             offer: if twice { OfferRule::DoubleBooking } else { OfferRule::FirstFit },
             choosy: chance.chance(0.5),
+            ties: match streams.stream("ties", 0).chance(0.5) {
+                true => Ties::ByBacklog,
+                false => Ties::ByName,
+            },
             timing: Timing::published(),
             waves: 1 + u32::try_from(chance.below(2)).expect("small"),
             wave: Span::from_ms(30 + chance.below(120)),
@@ -157,6 +163,7 @@ impl Plan {
             put: PutRules {
                 replicas: self.replicas,
                 window_rule: WindowRule::published(self.delivery),
+                ties: self.ties,
                 sequence: SequenceRule::revised(&timing),
                 consecutive_only: false,
                 abandon_without_window: false,

@@ -31,9 +31,14 @@ fn equal_seeds_are_equal_storms() {
     assert_ne!(run_storm(7).trace_hash, run_storm(8).trace_hash);
 }
 
+/// Whether a storm finds the mistake.
+fn finds(seed: u64, mistake: Mistake) -> bool {
+    !run_storm_with(seed, Some(mistake)).violations.is_empty()
+}
+
 /// How many of some storms find the mistake.
 fn found(mistake: Mistake) -> usize {
-    (0..40).filter(|seed| !run_storm_with(*seed, Some(mistake)).violations.is_empty()).count()
+    (0..40).filter(|&seed| finds(seed, mistake)).count()
 }
 
 #[test]
@@ -43,7 +48,8 @@ fn an_acknowledgement_before_the_flush_is_found() {
 
 #[test]
 fn a_window_promised_twice_is_found() {
-    assert!(found(Mistake::ForgetPromises) > 0);
+    // A target must forget between two acceptances, and few windows are then wanted by two.
+    assert!((0..400).any(|seed| finds(seed, Mistake::ForgetPromises)));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::Put;
 use crate::initiator::{Failure, InitiatorEffect, Progress, Step};
 use crate::message::{Grant, Grants};
 use crate::selection::{
-    AskNext, Candidate, CommonWindow, Sequence, earliest_common_window, earliest_sequence,
+    AskNext, Candidate, CommonWindow, Sequence, earliest_common_window, earliest_sequence, lot,
     sort_candidates,
 };
 use crate::timing::Delivery;
@@ -26,7 +26,9 @@ impl Put {
             return self.go_on(step);
         }
         if self.only_asks {
-            return self.give_up(step);
+            self.cancel_round(step);
+            // Those that hold it for fewer replicas count when they have raised the number.
+            return self.ask_again(step.now, step);
         }
         self.collect_candidates(step);
         match step.config.put.window_rule.delivery {
@@ -42,12 +44,14 @@ impl Put {
         shared.taken_domains.clear();
         shared.taken_domains.extend(self.stored.union(self.pending).iter().map(domain));
         shared.candidates.clear();
-        shared.candidates.extend(self.windows.iter().map(|&(position, window)| Candidate {
+        shared.candidates.extend(self.bids.iter().map(|&(position, window, backlog)| Candidate {
             position,
             domain: domain(position),
             window,
+            backlog,
+            lot: lot(&self.chunk, position),
         }));
-        sort_candidates(&mut shared.candidates, &self.chunk);
+        sort_candidates(&mut shared.candidates);
     }
 
     fn choose_common_window(&mut self, need: usize, step: &mut Step<'_>) -> Progress {
@@ -68,6 +72,7 @@ impl Put {
                 link: &shared.egress,
                 transfer: size.transfer,
                 taken: &shared.taken_domains,
+                ties: rules.ties,
                 consecutive_only: rules.consecutive_only,
             };
             earliest_common_window(&shared.candidates, &look_for, &mut shared.chosen)
@@ -117,6 +122,7 @@ impl Put {
             link: &shared.egress,
             transfer: size.transfer,
             taken: &shared.taken_domains,
+            ties: rules.ties,
             rule: rules.sequence,
         };
         earliest_sequence(&shared.candidates, &look_for, &mut shared.chosen);

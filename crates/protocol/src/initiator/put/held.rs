@@ -80,7 +80,7 @@ impl Put {
             return Progress::Going;
         }
         // The bid is void before it was chosen. If the rejection has overtaken it, it does not count.
-        self.windows.retain(|(position, _)| *position != m.position);
+        self.bids.retain(|(position, ..)| *position != m.position);
         let is_last = self.round.answered(m.round, m.position) && self.round.is_complete();
         if is_last { self.choose(step) } else { Progress::Going }
     }

@@ -22,7 +22,8 @@ fn booked_twice() -> (Target, Window) {
     target.incoming = Calendar::new(target.config.calendar, target.config.timing);
     let Message::PutRequest(ask) = put_request() else { unreachable!() };
     let ask = Message::PutRequest(PutRequest { not_before: Time::from_ns(50_000), ..ask });
-    let BidAnswer::Window(first) = bid_of(&say(&mut target, 0, &ask, &empty())) else {
+    let BidAnswer::Window { window: first, .. } = bid_of(&say(&mut target, 0, &ask, &empty()))
+    else {
         panic!("no window")
     };
     let effects = say(&mut target, 3000, &as_rival(ask), &empty());
@@ -30,7 +31,7 @@ fn booked_twice() -> (Target, Window) {
     else {
         panic!("not one bid: {effects:?}")
     };
-    let BidAnswer::Window(second) = bid.answer else { panic!("no window") };
+    let BidAnswer::Window { window: second, .. } = bid.answer else { panic!("no window") };
     assert!(first.contains(&second));
     (target, second)
 }
