@@ -72,15 +72,15 @@ fn what_is_put_again_has_as_many_replicas_as_there_is_room_for() {
     }
 }
 
-/// Whoever asks is told, nothing is sent, and nobody keeps a window for it. Holders that raise their number have
-/// not written it yet, and do not count.
+/// Whoever asks is told, nothing is sent, and nobody keeps a window for it. Holders that raise their number are
+/// waited for.
 #[test]
 fn whoever_only_asks_learns_whether_there_are_enough_replicas() {
     for delivery in BOTH {
         let mut cluster = TestCluster::new(delivery, 9, 1, Fate::default());
         cluster.put_on(3, 1);
         cluster.run();
-        for (replicas, n, stored) in [(3, 1, None), (1, 1, None), (5, 1, Some(0)), (3, 2, Some(0))]
+        for (replicas, n, stored) in [(3, 1, None), (1, 1, None), (5, 1, Some(3)), (3, 2, Some(0))]
         {
             let asked = cluster.check(replicas, n);
             cluster.run();
