@@ -121,24 +121,22 @@ fn puts_at_half(base: &Path, node: &Node, size: usize, rate: f64) {
 
 /// Puts at this `distance`: how long each took.
 fn paced_puts(node: &Node, size: usize, distance: Duration, first: usize) -> Vec<Duration> {
-    let (waiting, to_wait_for) = std::sync::mpsc::channel::<(Instant, Receiver<PutResult>)>();
-    let waiter = std::thread::spawn(move || {
-        let ended = to_wait_for.into_iter().map(|(begun, put)| {
-            put.blocking_recv().expect("an answer").expect("stored");
-            begun.elapsed()
-        });
-        ended.collect::<Vec<_>>()
-    });
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build();
+    let runtime = runtime.expect("a thread");
+    let mut waiting = Vec::new();
     let start = Instant::now();
     for n in 0..(TOTAL / size) as u32 {
         let content = content(n as usize + first, size);
         let due = start + distance * n;
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
         // From when it was due: what comes late because the machine is busy has waited, too.
-        waiting.send((due, node.put(content))).expect("somebody waits");
+        let put = node.put(content);
+        waiting.push(runtime.spawn(async move {
+            put.await.expect("an answer").expect("stored");
+            due.elapsed()
+        }));
     }
-    drop(waiting);
-    waiter.join().expect("all are stored")
+    waiting.into_iter().map(|put| runtime.block_on(put).expect("it is stored")).collect()
 }
 
 /// Gets of all `names`, `AT_A_TIME` at a time, some rounds, with everything in the page cache.
