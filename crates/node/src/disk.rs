@@ -83,9 +83,7 @@ impl Files {
                 let segment = self.get(segment)?;
                 let files = (&segment.file, segment.direct.as_ref());
                 direct::write_all(files, offset, &parts, gather)?;
-            }
-            Op::Flush { segment } => {
-                self.get(segment)?.file.sync_data()?;
+                segment.file.sync_data()?;
                 if !self.look() {
                     return Err(io::ErrorKind::NotFound.into());
                 }
@@ -182,7 +180,7 @@ impl Disk {
             return report(id, Err(*error));
         }
         // Puts wait for these: what takes long, as making a segment does, must not be in their way.
-        let is_write = matches!(op, Op::Write { .. } | Op::Flush { .. });
+        let is_write = matches!(op, Op::Write { .. });
         let queue = if is_write { &self.writes } else { &self.others };
         if let Some(queue) = queue {
             // The threads live as long as the queues: this cannot fail.
@@ -223,12 +221,10 @@ fn spawn(
             match tasks.recv_timeout(LOOK) {
                 Ok((id, op)) => {
                     let limit = files.limit.as_ref();
-                    // What is written has been moved when it is flushed.
-                    let waits = limit.filter(|_| !matches!(op, Op::Write { .. }));
                     let until = limit.map(|limit| limit.begin(content_of(&op)));
                     let result =
                         files.carry_out(op, &mut gather).map_err(|error| files.failed(&error));
-                    if let (Some(limit), Some(until)) = (waits, until) {
+                    if let (Some(limit), Some(until)) = (limit, until) {
                         limit.wait(until);
                     }
                     report(id, result);

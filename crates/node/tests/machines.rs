@@ -117,7 +117,7 @@ fn the_simulators_machines_repeat_what_those_of_a_node_did() {
     assert!(matches!(difference, Err(Difference::Target { target: 0, .. })), "{difference:?}");
 }
 
-/// Memory in the place of a disk; writes and flushes wait until they are told to happen.
+/// Memory in the place of a disk; writes wait until they are told to happen.
 #[derive(Default)]
 struct MemoryDisk {
     waiting: VecDeque<(OpId, Op)>,
@@ -137,7 +137,6 @@ impl MemoryDisk {
                 let place = at(*offset)..at(*offset) + bytes.len();
                 self.segments.get_mut(segment).expect("created")[place].copy_from_slice(&bytes);
             }
-            Op::Flush { .. } => {}
             other => panic!("puts into a new store need no {other:?}"),
         }
         Output::Done
@@ -166,7 +165,7 @@ fn play(
                     disk.waiting.push_back((id, op));
                 }
             }
-            let is_free = |(_, op): &(OpId, Op)| !matches!(op, Op::Write { .. } | Op::Flush { .. });
+            let is_free = |(_, op): &(OpId, Op)| !matches!(op, Op::Write { .. });
             let next = disk.waiting.iter().position(|waiting| is_free(waiting) || release);
             let Some((id, op)) = next.and_then(|n| disk.waiting.remove(n)) else { break };
             let output = disk.carry_out(&op);

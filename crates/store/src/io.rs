@@ -28,7 +28,7 @@ pub enum Op {
         /// Its length in bytes.
         length: u64,
     },
-    /// Write the parts one after another. They need not be on stable storage when it is done.
+    /// Write the parts one after another; done when they are on stable storage.
     Write {
         /// Where.
         segment: SegmentId,
@@ -36,11 +36,6 @@ pub enum Op {
         offset: u64,
         /// What, in order.
         parts: Vec<Bytes>,
-    },
-    /// Put all that was written to the segment on stable storage.
-    Flush {
-        /// Which.
-        segment: SegmentId,
     },
     /// Zero everything from `offset` on, and give the segment this length, whatever it had; done when
     /// both are on stable storage.

@@ -203,16 +203,14 @@ enum Spare {
 enum Writer {
     Idle,
     Writing(OpId, Batch),
-    Flushing(OpId, Batch),
 }
 
-/// The footer of a full segment is written, then flushed. Nobody waits for it: a segment without one is
-/// only slower to open.
+/// The footer of a full segment is written. Nobody waits for it: a segment without one is only slower to
+/// open.
 #[derive(Debug, Clone, Copy)]
 struct Sealing {
     segment: SegmentId,
     op: OpId,
-    is_flushing: bool,
 }
 
 #[derive(Debug)]
@@ -476,8 +474,10 @@ impl Store {
             self.compacted(op, result, effects);
         } else if matches!(self.spare, Spare::Creating(asked, _) if asked == op) {
             self.created(&result, effects);
-        } else if let Some(sealing) = self.sealing.take_if(|sealing| sealing.op == op) {
-            self.sealed(sealing, &result, effects);
+        } else if self.sealing.take_if(|sealing| sealing.op == op).is_some() {
+            if let Err(error) = result {
+                self.stop_writing(error, effects);
+            }
         } else {
             self.written(op, &result, effects);
         }
@@ -618,45 +618,21 @@ impl Store {
         let footer = footer::encode(&entries, end, &self.config.identity);
         let offset = self.config.segment_size - footer.len() as u64;
         let op = self.ask(Op::Write { segment, offset, parts: vec![footer] }, effects);
-        self.sealing = Some(Sealing { segment, op, is_flushing: false });
+        self.sealing = Some(Sealing { segment, op });
     }
 
-    /// An operation for a footer has ended.
-    fn sealed(
-        &mut self,
-        sealing: Sealing,
-        result: &Result<Output, DiskError>,
-        effects: &mut Vec<Effect>,
-    ) {
-        match result {
-            Err(error) => self.stop_writing(*error, effects),
-            Ok(_) if sealing.is_flushing => {}
-            Ok(_) => {
-                let op = self.ask(Op::Flush { segment: sealing.segment }, effects);
-                self.sealing = Some(Sealing { op, is_flushing: true, ..sealing });
-            }
-        }
-    }
-
-    /// An operation of the writer has ended.
+    /// A batch has been written, or could not be.
     fn written(&mut self, op: OpId, result: &Result<Output, DiskError>, effects: &mut Vec<Effect>) {
-        let asked = match &self.writer {
-            Writer::Idle => return,
-            Writer::Writing(asked, _) | Writer::Flushing(asked, _) => *asked,
-        };
-        if asked != op {
-            return;
-        }
-        if let Err(error) = result {
-            return self.stop_writing(*error, effects);
-        }
         match core::mem::replace(&mut self.writer, Writer::Idle) {
-            Writer::Idle => {}
-            Writer::Writing(_, batch) => {
-                let segment = self.active.as_ref().expect("a batch goes there").segment;
-                self.writer = Writer::Flushing(self.ask(Op::Flush { segment }, effects), batch);
-            }
-            Writer::Flushing(_, batch) => self.committed(batch, effects),
+            Writer::Writing(asked, batch) if asked == op => match result {
+                Ok(_) => self.committed(batch, effects),
+                Err(error) => {
+                    self.writer = Writer::Writing(asked, batch);
+                    self.stop_writing(*error, effects);
+                }
+            },
+            // That of something that was given up.
+            other => self.writer = other,
         }
     }
 
@@ -697,9 +673,7 @@ impl Store {
     /// A write went wrong: what is on disk is not known any more.
     fn stop_writing(&mut self, error: DiskError, effects: &mut Vec<Effect>) {
         self.trouble = Some(Standing::ReadOnly(error));
-        if let Writer::Writing(_, batch) | Writer::Flushing(_, batch) =
-            core::mem::replace(&mut self.writer, Writer::Idle)
-        {
+        if let Writer::Writing(_, batch) = core::mem::replace(&mut self.writer, Writer::Idle) {
             for (entry, asker) in batch.written {
                 self.fail(&entry.record, asker, WriteError::Disk(error), effects);
             }

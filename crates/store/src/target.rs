@@ -12,7 +12,7 @@ use slotcast_protocol::{
 use slotcast_units::{Rate, Size, Span, Time};
 
 use crate::content::Content;
-use crate::io::{DiskError, Op, OpId, Output, SegmentId};
+use crate::io::{DiskError, Op, OpId, Output};
 use crate::record::MOST_REPLICAS;
 use crate::store::{Config, Effect, Input, ReadError, Standing, Statistics, Store, Ticket};
 
@@ -97,10 +97,8 @@ struct Meters {
     is_fetching: bool,
     link: LinkMeter,
     queue: QueueRule,
-    /// Reads of chunks, writes and flushes under way.
+    /// Reads of chunks and writes under way.
     under_way: BTreeMap<OpId, Work>,
-    /// Written and not flushed yet, by segment.
-    unflushed: BTreeMap<SegmentId, Size>,
     /// What the machine was told last.
     told_disk: Rate,
     told_reads: Rate,
@@ -109,8 +107,7 @@ struct Meters {
 
 #[derive(Debug, Clone, Copy)]
 enum Work {
-    Write(SegmentId, Size),
-    Flush(SegmentId),
+    Write(Size),
     Read(Size),
     Fetch(Size),
 }
@@ -126,11 +123,10 @@ enum Measured {
 impl Meters {
     fn begun(&mut self, now: Time, id: OpId, op: &Op) {
         let work = match op {
-            Op::Write { segment, parts, .. } => {
+            Op::Write { parts, .. } => {
                 let bytes = parts.iter().map(|part| part.len() as u64).sum();
-                Work::Write(*segment, Size::from_bytes(bytes))
+                Work::Write(Size::from_bytes(bytes))
             }
-            Op::Flush { segment } => Work::Flush(*segment),
             Op::ReadContent { length, .. } => match self.is_fetching {
                 true => Work::Fetch(Size::from_bytes(*length)),
                 false => Work::Read(Size::from_bytes(*length)),
@@ -141,7 +137,7 @@ impl Meters {
         match work {
             Work::Read(_) => self.reads.begun(now),
             Work::Fetch(_) => self.fetches.begun(now),
-            Work::Write(..) | Work::Flush(_) => self.disk.begun(now),
+            Work::Write(_) => self.disk.begun(now),
         }
     }
 
@@ -159,15 +155,8 @@ impl Meters {
                 self.fetches.ended(now, if went_well { size } else { Size::ZERO });
                 return Measured::Nothing;
             }
-            Some(Work::Write(segment, size)) => {
-                if went_well {
-                    *self.unflushed.entry(segment).or_default() += size;
-                }
-                self.disk.ended(now, Size::ZERO)
-            }
-            Some(Work::Flush(segment)) => {
-                let stable = self.unflushed.remove(&segment).unwrap_or_default();
-                self.disk.ended(now, if went_well { stable } else { Size::ZERO })
+            Some(Work::Write(size)) => {
+                self.disk.ended(now, if went_well { size } else { Size::ZERO })
             }
         };
         if is_new { Measured::Writes } else { Measured::Nothing }
@@ -264,7 +253,6 @@ impl StoringTarget {
             link: LinkMeter::new(told_link),
             queue,
             under_way: BTreeMap::new(),
-            unflushed: BTreeMap::new(),
             told_disk,
             told_reads: told_disk,
             told_link,

@@ -49,8 +49,8 @@ impl DiskMeter {
         self.under_way += 1;
     }
 
-    /// One has ended, by which `size` came to be on stable storage: zero for a write that is still to be
-    /// flushed, and for what failed. True if the estimate is a new one.
+    /// One has ended, by which `size` came to be on stable storage: zero for what failed. True if the estimate
+    /// is a new one.
     pub fn ended(&mut self, now: Time, size: Size) -> bool {
         self.under_way = self.under_way.saturating_sub(1);
         self.busy += now.saturating_since(self.counted);

@@ -68,7 +68,7 @@ pub struct SimulatedDisk {
     chance: Stream,
     /// Files that it has room for.
     pub room: usize,
-    /// One write or flush in so many fails; 0 for none.
+    /// One write in so many fails; 0 for none.
     pub failures: u64,
     /// One read in so many fails; 0 for none.
     pub read_failures: u64,
@@ -111,14 +111,21 @@ impl SimulatedDisk {
         let which = self.pending.iter().position(|(asked, _)| *asked == id)?;
         let (_, op) = self.pending.remove(which);
         let rate = match op {
-            Op::Write { .. } | Op::Flush { .. } => self.failures,
+            Op::Write { .. } => self.failures,
             Op::ReadContent { .. } => self.read_failures,
             _ => 0,
         };
         self.harm.operation(None);
         if rate > 0 && self.chance.below(rate) == 0 {
-            if let Op::ReadContent { segment, offset, length } = op {
-                self.harm.operation(Some((segment, place(offset)..place(offset + length))));
+            match op {
+                Op::ReadContent { segment, offset, length } => {
+                    self.harm.operation(Some((segment, place(offset)..place(offset + length))));
+                }
+                // What was refused may be there nevertheless.
+                Op::Write { segment, offset, parts } if self.chance.below(2) == 0 => {
+                    self.write(segment, offset, &parts);
+                }
+                _ => {}
             }
             return Some(Err(DiskError::Failed));
         }
@@ -136,22 +143,8 @@ impl SimulatedDisk {
                 self.files.insert(segment, File::of_zeros(length));
             }
             Op::Write { segment, offset, parts } => {
-                let file = self.files.get_mut(&segment).expect("a segment to write to");
-                let first = place(offset);
-                let mut at = first;
-                assert!(at >= file.acknowledged, "acknowledged blocks are written again");
-                for part in parts {
-                    file.cached[at..at + part.len()].copy_from_slice(&part);
-                    self.harm.written(segment, at, &part);
-                    at += part.len();
-                }
-                file.unflushed.push(first..at);
-                if at < file.cached.len() {
-                    file.written = at;
-                }
-            }
-            Op::Flush { segment } => {
-                let file = self.files.get_mut(&segment).expect("a segment to flush");
+                self.write(segment, offset, &parts);
+                let file = self.files.get_mut(&segment).expect("just written to");
                 if !self.lies {
                     file.flush();
                 }
@@ -178,6 +171,23 @@ impl SimulatedDisk {
         Ok(Output::Done)
     }
 
+    /// What the disk has taken, and forgets when the power fails before it is flushed.
+    fn write(&mut self, segment: SegmentId, offset: u64, parts: &[Bytes]) {
+        let file = self.files.get_mut(&segment).expect("a segment to write to");
+        let first = place(offset);
+        let mut at = first;
+        assert!(at >= file.acknowledged, "acknowledged blocks are written again");
+        for part in parts {
+            file.cached[at..at + part.len()].copy_from_slice(part);
+            self.harm.written(segment, at, part);
+            at += part.len();
+        }
+        file.unflushed.push(first..at);
+        if at < file.cached.len() {
+            file.written = at;
+        }
+    }
+
     fn bytes(&self, segment: SegmentId, offset: u64, length: u64) -> Bytes {
         let file = &self.files[&segment].cached;
         let at = place(offset).min(file.len());
@@ -197,7 +207,7 @@ impl SimulatedDisk {
                     let length = self.chance.below(length + 1);
                     self.files.insert(segment, File::of_zeros(length));
                 }
-                // Also of a disk that lies: this is not what it says, but what happens.
+                Op::Write { segment, offset, parts } => self.write(segment, offset, &parts),
                 op => drop(self.carry_out(op)),
             }
         }
