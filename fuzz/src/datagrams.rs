@@ -42,7 +42,7 @@ pub fn hear(mut script: &[u8]) {
         // As it is: refused, or the seal is right by a miracle.
         let _ = Datagram::decode(&key, given);
         let mut datagram = vec![0; 16];
-        datagram.extend_from_slice(b"SD\x01");
+        datagram.extend_from_slice(b"SD\x02");
         datagram.extend_from_slice(given);
         if datagram.len() < HEADER_LEN {
             continue;
@@ -50,7 +50,7 @@ pub fn hear(mut script: &[u8]) {
         // Times below the limit.
         datagram[51] &= 0x3f;
         datagram[59] &= 0x3f;
-        key.seal(&mut datagram);
+        Datagram::seal(&key, &mut datagram);
         let Ok(read) = Datagram::decode(&key, &datagram) else { continue };
         let mut again = Vec::new();
         read.encode(&key, &mut again);

@@ -56,6 +56,10 @@ fn datagrams_are_read_as_they_are_written() {
         let mut bytes = Vec::new();
         assert_eq!(datagram.encode(&key, &mut bytes), bytes.len());
         assert_eq!(Datagram::decode(&key, &bytes), Ok(datagram));
+        let sealed = bytes.clone();
+        bytes[..16].fill(0);
+        Datagram::seal(&key, &mut bytes);
+        assert_eq!(bytes, sealed);
         assert_eq!(Datagram::decode(&Key::new(&[2; 32]), &bytes), Err(Refused::Seal));
         for len in 0..bytes.len() {
             assert!(Datagram::decode(&key, &bytes[..len]).is_err(), "cut to {len}");
