@@ -258,7 +258,8 @@ fn a_slow_disk_is_measured_and_gets_fewer_chunks() {
     let (slow, others): (Vec<_>, Vec<_>) = status.iter().partition(is_slow);
     let rate = |status: &TargetStatus| status.load.disk_rate.expect("it wrote").as_bps() / 8;
     let slow_rate = rate(slow[0]);
-    assert!(slow_rate < 8_000_000, "{slow_rate} bytes/s at 3 MB/s");
+    // How near the estimate is depends on how many chunks it got before it was found to be slow.
+    assert!(slow_rate < 20_000_000, "{slow_rate} bytes/s at 3 MB/s, taken for 60 at first");
     assert!(others.iter().all(|status| rate(status) > slow_rate), "{status:?}");
     let got = |status: &TargetStatus| status.load.received_bytes;
     let mean = others.iter().map(|status| got(status)).sum::<u64>() / others.len() as u64;
