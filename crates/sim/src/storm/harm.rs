@@ -58,10 +58,11 @@ impl Harm {
         self.unread = unread;
     }
 
-    /// Everything from `offset` on is gone, as it should be.
+    /// Everything from `offset` on is gone, as it should be: with that the end of a record, if it was harmed and
+    /// so was not taken for one.
     pub(super) fn cut(&mut self, segment: SegmentId, offset: usize) {
         let Harm { records, harmed, ruined, .. } = self;
-        let stays = |(of, range): &Place| *of != segment || range.start < offset;
+        let stays = |(of, range): &Place| *of != segment || range.end <= offset;
         records.retain(|chunk, places| {
             let is_harmed = |place: &Place| harmed.iter().any(|harm| overlap(place, harm));
             if places.iter().any(|place| !stays(place) && is_harmed(place)) {
@@ -70,7 +71,7 @@ impl Harm {
             places.retain(stays);
             !places.is_empty()
         });
-        harmed.retain(stays);
+        harmed.retain(|(of, range)| *of != segment || range.start < offset);
     }
 
     /// Whether a record of `chunk` was touched by what was done to the disk, or could not be read just now.
@@ -121,5 +122,21 @@ mod tests {
         assert!(harm.excuses(&a), "what was harmed is not missed when it is cut off");
         harm.written(segment, 0, &header(1, 100));
         assert!(!harm.excuses(&a), "but what is written then is");
+    }
+
+    /// The end of the last record is rotten: it is not found, and what is cut off begins within it.
+    #[test]
+    fn a_record_that_is_cut_within_was_harmed_or_is_missed() {
+        let (segment, rotten, whole) = (SegmentId(2), ChunkId([1; 32]), ChunkId([2; 32]));
+        let mut harm = Harm::default();
+        harm.written(segment, 4032, &header(1, 500));
+        harm.harmed(segment, 4500..4501);
+        harm.cut(segment, 4096);
+        assert!(harm.excuses(&rotten));
+        harm.written(segment, 4096, &header(1, 500));
+        assert!(!harm.excuses(&rotten), "it was written anew");
+        harm.written(segment, 8128, &header(2, 500));
+        harm.cut(segment, 8192);
+        assert!(!harm.excuses(&whole));
     }
 }
