@@ -252,14 +252,14 @@ fn a_slow_disk_is_measured_and_gets_fewer_chunks() {
     scenario.disk.rate = Rate::from_bytes_per_s(60_000_000);
     let slow = (TargetId(4), Rate::from_bytes_per_s(3_000_000));
     let node = host(&scenario, base.path(), [slow].into());
-    put_all(&node, 600, 128 << 10);
+    // Some chunks must have come to the slow one, before its first rate is forgotten.
+    put_all(&node, 1200, 128 << 10);
     let status = node.status().blocking_recv().expect("an answer");
     let is_slow = |status: &&TargetStatus| status.target == slow.0;
     let (slow, others): (Vec<_>, Vec<_>) = status.iter().partition(is_slow);
     let rate = |status: &TargetStatus| status.load.disk_rate.expect("it wrote").as_bps() / 8;
     let slow_rate = rate(slow[0]);
-    // How near the estimate is depends on how many chunks it got before it was found to be slow.
-    assert!(slow_rate < 20_000_000, "{slow_rate} bytes/s at 3 MB/s, taken for 60 at first");
+    assert!(slow_rate < 8_000_000, "{slow_rate} bytes/s at 3 MB/s");
     assert!(others.iter().all(|status| rate(status) > slow_rate), "{status:?}");
     let got = |status: &TargetStatus| status.load.received_bytes;
     let mean = others.iter().map(|status| got(status)).sum::<u64>() / others.len() as u64;
