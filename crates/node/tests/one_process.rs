@@ -1,24 +1,13 @@
 //! A whole cluster in one process: what is put can be fetched, also after a start anew.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it has a real disk")]
 
-use bytes::Bytes;
-use slotcast_node::{Limits, Node, NodeConfig};
+mod nine_targets;
+
+use slotcast_node::Node;
 use slotcast_protocol::{ChunkId, Failure};
-use slotcast_store::{Content, Standing};
+use slotcast_store::Standing;
 
-fn config(base: &std::path::Path) -> NodeConfig {
-    NodeConfig {
-        folders: (0..9).map(|n| base.join(format!("target-{n}"))).collect(),
-        group_size: 9,
-        replicas: 3,
-        segment_size: 4 << 20,
-        limits: Limits::default(),
-    }
-}
-
-fn content(n: u32) -> Content {
-    Content::of(Bytes::from(n.to_le_bytes().repeat(8192)))
-}
+use nine_targets::{config, content};
 
 #[test]
 fn what_is_put_can_be_fetched_and_is_still_there_after_a_start_anew() {

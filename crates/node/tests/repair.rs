@@ -1,29 +1,16 @@
 //! The walk after a start: it reads what lacks replicas, and nothing else.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it has a real disk")]
 
-use std::path::Path;
+mod nine_targets;
+
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use slotcast_node::{Limits, Node, NodeConfig, TargetStatus};
-use slotcast_store::Content;
+use slotcast_node::{Node, TargetStatus};
 use slotcast_units::Span;
 
+use nine_targets::{config, content};
+
 const CHUNKS: u32 = 60;
-
-fn config(base: &Path) -> NodeConfig {
-    NodeConfig {
-        folders: (0..9).map(|n| base.join(format!("target-{n}"))).collect(),
-        group_size: 9,
-        replicas: 3,
-        segment_size: 4 << 20,
-        limits: Limits::default(),
-    }
-}
-
-fn content(n: u32) -> Content {
-    Content::of(Bytes::from(n.to_le_bytes().repeat(8192)))
-}
 
 fn status(node: &Node) -> Vec<TargetStatus> {
     node.status().blocking_recv().expect("an answer")
