@@ -198,13 +198,6 @@ enum Spare {
     Refused,
 }
 
-/// What the disk does for the active segment.
-#[derive(Debug)]
-enum Writer {
-    Idle,
-    Writing(OpId, Batch),
-}
-
 /// The footer of a full segment is written. Nobody waits for it: a segment without one is only slower to
 /// open.
 #[derive(Debug, Clone, Copy)]
@@ -228,7 +221,8 @@ pub struct Store {
     trouble: Option<Standing>,
     index: Index,
     queue: Queue,
-    writer: Writer,
+    /// The batch that is being written to the active segment.
+    writing: Option<(OpId, Batch)>,
     active: Option<Active>,
     spare: Spare,
     /// There was no room for a spare segment when it was last tried: what is left of the active one is
@@ -273,7 +267,7 @@ impl Store {
             trouble: None,
             index: Index::default(),
             queue: Queue::default(),
-            writer: Writer::Idle,
+            writing: None,
             active: None,
             spare: Spare::None,
             is_full: false,
@@ -533,7 +527,7 @@ impl Store {
             self.make_spare(effects);
         }
         self.seal_next(effects);
-        if matches!(self.writer, Writer::Idle) {
+        if self.writing.is_none() {
             self.write_next(effects);
         }
         self.compact(effects);
@@ -598,7 +592,7 @@ impl Store {
         };
         if let Some((batch, parts)) = self.queue.batch(&self.config.identity, room) {
             let write = Op::Write { segment: active.segment, offset: active.end, parts };
-            self.writer = Writer::Writing(self.ask(write, effects), batch);
+            self.writing = Some((self.ask(write, effects), batch));
         } else if self.spare == Spare::Refused {
             // The rest of the last segment is for compaction, and it was not enough.
             self.fail_waiting(WriteError::Full, effects);
@@ -623,16 +617,13 @@ impl Store {
 
     /// A batch has been written, or could not be.
     fn written(&mut self, op: OpId, result: &Result<Output, DiskError>, effects: &mut Vec<Effect>) {
-        match core::mem::replace(&mut self.writer, Writer::Idle) {
-            Writer::Writing(asked, batch) if asked == op => match result {
-                Ok(_) => self.committed(batch, effects),
-                Err(error) => {
-                    self.writer = Writer::Writing(asked, batch);
-                    self.stop_writing(*error, effects);
-                }
-            },
-            // That of something that was given up.
-            other => self.writer = other,
+        if let Err(error) = result
+            && self.writing.as_ref().is_some_and(|(asked, _)| *asked == op)
+        {
+            return self.stop_writing(*error, effects);
+        }
+        if let Some((_, batch)) = self.writing.take_if(|(asked, _)| *asked == op) {
+            self.committed(batch, effects);
         }
     }
 
@@ -673,7 +664,7 @@ impl Store {
     /// A write went wrong: what is on disk is not known any more.
     fn stop_writing(&mut self, error: DiskError, effects: &mut Vec<Effect>) {
         self.trouble = Some(Standing::ReadOnly(error));
-        if let Writer::Writing(_, batch) = core::mem::replace(&mut self.writer, Writer::Idle) {
+        if let Some((_, batch)) = self.writing.take() {
             for (entry, asker) in batch.written {
                 self.fail(&entry.record, asker, WriteError::Disk(error), effects);
             }
@@ -723,7 +714,7 @@ impl Store {
             let Some(step) = compaction.proceed(&self.index, is_read) else { break };
             self.carry_out(step, effects);
         }
-        if matches!(self.writer, Writer::Idle) && !self.queue.is_empty() {
+        if self.writing.is_none() && !self.queue.is_empty() {
             self.write_next(effects);
         }
     }
