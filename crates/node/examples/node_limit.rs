@@ -22,8 +22,9 @@ use tokio::sync::oneshot::Receiver;
 
 const TOTAL: usize = 256 << 20;
 const AT_A_TIME: usize = 16;
+const REPLICAS: usize = 3;
 /// How often puts and writes at half load take turns.
-const TURNS: usize = 4;
+const TURNS: usize = 8;
 /// How often everything is read.
 const ROUNDS: usize = 8;
 
@@ -92,30 +93,33 @@ fn puts(node: &Node, size: usize, limit: f64) -> (Vec<ChunkId>, f64) {
     (names, rate)
 }
 
-/// Puts at half of `rate`, one after another at equal distances, whether those before are done or not; and
-/// single writes with a flush at the same distances, by one thread that has the disk to itself. In turns, since
-/// the disk of a shared machine stands still now and then, for one as for the other.
+/// Puts at half of `rate`, one after another at equal distances, whether those before are done or not; single durable
+/// writes one after another; and as many at once as a put has replicas, at the same times as the puts. In turns,
+/// since the disk of a shared machine stands still now and then, for one as for the other.
 fn puts_at_half(base: &Path, node: &Node, size: usize, rate: f64) {
     let distance = Duration::from_secs_f64(2.0 * size as f64 / rate);
-    let (mut alone, mut paced, mut latencies) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut alone, mut at_once, mut latencies) = (Vec::new(), Vec::new(), Vec::new());
     for turn in 1..=TURNS {
-        alone.extend(plain::writes(base, TOTAL / 4, size, Duration::ZERO));
-        paced.extend(plain::writes(base, TOTAL, size, distance));
-        latencies.extend(paced_puts(node, size, distance, turn << 24));
+        let count = TOTAL / size;
+        alone.extend(plain::writes(base, count, size));
+        let plain = || plain::writes_at_once(base, count, size, REPLICAS, distance);
+        at_once.extend(plain::on_time(plain));
+        latencies.extend(plain::on_time(|| paced_puts(node, size, distance, turn << 24)));
     }
-    for sample in [&mut alone, &mut paced, &mut latencies] {
+    for sample in [&mut alone, &mut at_once, &mut latencies] {
         sample.sort();
     }
     let p99 = quantile(&latencies, 99);
     let times = |own: Duration| p99.as_secs_f64() / own.as_secs_f64();
-    let (own, own_paced) = (quantile(&alone, 99), quantile(&paced, 99));
+    let (one, three) = (quantile(&alone, 99), quantile(&at_once, 99));
     println!(
-        "put {:>4} KiB at half of that: p50 {:?} p99 {p99:?}, {:.1} times the {own:?} of one write and flush, \
-         {:.1} times the {own_paced:?} of the same at the same times",
+        "put {:>4} KiB at half of that: p50 {:?} p99 {p99:?}, {:.1} times the {one:?} of one durable write, \
+         {:.1} times the {three:?} of {REPLICAS} at once at the same times (p50 {:?})",
         size >> 10,
         quantile(&latencies, 50),
-        times(own),
-        times(own_paced),
+        times(one),
+        times(three),
+        quantile(&at_once, 50),
     );
 }
 
@@ -123,10 +127,10 @@ fn puts_at_half(base: &Path, node: &Node, size: usize, rate: f64) {
 fn paced_puts(node: &Node, size: usize, distance: Duration, first: usize) -> Vec<Duration> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build();
     let runtime = runtime.expect("a thread");
+    let contents: Vec<Content> = (0..TOTAL / size).map(|n| content(n + first, size)).collect();
     let mut waiting = Vec::new();
     let start = Instant::now();
-    for n in 0..(TOTAL / size) as u32 {
-        let content = content(n as usize + first, size);
+    for (n, content) in (0..).zip(contents) {
         let due = start + distance * n;
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
         // From when it was due: what comes late because the machine is busy has waited, too.
@@ -172,6 +176,7 @@ fn main() {
     let argument = std::env::args().nth(1);
     let base =
         argument.map_or_else(|| tempfile::tempdir().expect("a folder").keep(), PathBuf::from);
+    let base = base.join("node-limit");
     std::fs::create_dir_all(&base).expect("a folder");
     for size in [1 << 20, 128 << 10, 16 << 10] {
         let limit = plain::rate(&base, TOTAL);
@@ -179,7 +184,7 @@ fn main() {
         let config = NodeConfig {
             folders,
             group_size: 9,
-            replicas: 3,
+            replicas: REPLICAS as u8,
             segment_size: 64 << 20,
             limits: Limits::default(),
         };
@@ -190,6 +195,6 @@ fn main() {
         }
         gets(&base, &node, size, &names);
         drop(node);
-        std::fs::remove_dir_all(base.join(size.to_string())).expect("it was there");
     }
+    std::fs::remove_dir_all(base).expect("it was there");
 }

@@ -24,6 +24,7 @@ pub mod http;
 mod journal;
 mod limits;
 pub mod list;
+mod mailbox;
 mod map_keeper;
 mod metrics;
 mod network;

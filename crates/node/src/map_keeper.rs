@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crossbeam_channel::Sender;
 use slotcast_protocol::Membership;
 
 use crate::cluster::{ClusterMap, Etcd, MapSource, NodeFile};
+use crate::mailbox::Mailbox;
 use crate::network::Shared;
 use crate::reactor::Event;
 
@@ -36,7 +36,7 @@ pub(crate) struct MapKeeper {
 struct Following {
     file: NodeFile,
     shared: Arc<Shared>,
-    events: Sender<Event>,
+    mailbox: Mailbox,
     /// The map that the node has.
     map: Mutex<ClusterMap>,
 }
@@ -46,13 +46,13 @@ impl MapKeeper {
     pub(crate) fn start(
         file: &NodeFile,
         shared: Arc<Shared>,
-        events: Sender<Event>,
+        mailbox: Mailbox,
     ) -> io::Result<MapKeeper> {
         let stops = Arc::new(AtomicBool::new(false));
         shared.standing().problem = file.warning.clone();
         file.keep(&file.map);
         let map = Mutex::new(file.map.clone());
-        let following = Arc::new(Following { file: file.clone(), shared, events, map });
+        let following = Arc::new(Following { file: file.clone(), shared, mailbox, map });
         if let MapSource::Etcd(address) = &file.source {
             let (etcd, stops, following) =
                 (Etcd::new(address.clone()), stops.clone(), following.clone());
@@ -157,7 +157,7 @@ impl Following {
         }
         tracing::info!(epoch = map.epoch, state = node.state(), "cluster map taken");
         self.file.keep(&map);
-        let _ = self.events.send(Event::Map(Box::new(map.clone())));
+        self.mailbox.put(Event::Map(Box::new(map.clone())));
         *present = map;
         Ok(())
     }

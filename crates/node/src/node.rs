@@ -6,9 +6,9 @@ use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
-use crossbeam_channel::{Sender, bounded, unbounded};
+use crossbeam_channel::bounded;
 use slotcast_protocol::{
     Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, Finder, GetRules,
     GroupMap, IdleExtension, Initiator, InitiatorConfig, InitiatorId, LayoutError, MAX_REPLICAS,
@@ -26,6 +26,7 @@ use crate::cluster::{MapSource, NodeFile, TargetFolder};
 use crate::disk::{Disk, Report};
 use crate::folder::{Folder, FolderError};
 use crate::limits::{Limits, Links};
+use crate::mailbox::{Mailbox, Tell};
 use crate::map_keeper::MapKeeper;
 use crate::network::{Network, NetworkConfig, Shared, timing as network_timing};
 use crate::reactor::{Event, GetResult, Holders, PutResult, Reactor, Recorded, TargetStatus};
@@ -98,7 +99,7 @@ pub enum StartError {
 /// A running node. Dropping it stops it, after what was acknowledged is on disk.
 #[derive(Debug)]
 pub struct Node {
-    events: Sender<Event>,
+    pub(crate) mailbox: Mailbox,
     reactor: Option<JoinHandle<()>>,
     network: Option<Arc<Shared>>,
     keeper: Option<MapKeeper>,
@@ -270,7 +271,7 @@ impl Node {
             membership: map.node(file.node).map_or(Membership::Active, |node| node.membership),
             replicas: map.replicas,
         };
-        let mut node = Node::run(clock, parts, |events| {
+        let mut node = Node::run(clock, parts, |tell| {
             let config = NetworkConfig {
                 map,
                 groups: &groups,
@@ -280,14 +281,14 @@ impl Node {
                 clock,
                 link_rate: file.limits.link_rate,
             };
-            let network = Network::start(&config, events);
+            let network = Network::start(&config, tell);
             let network = network.map_err(|error| StartError::Network(file.listen, error))?;
             let times = (patience_in_cluster(map.trip).answers, file.gone_after);
             let nodes = map.node_of_targets();
             Ok(Some(Remote::new(file.node, network, &groups, &nodes, times)))
         })?;
         if let Some(shared) = &node.network {
-            node.keeper = Some(MapKeeper::start(file, shared.clone(), node.events.clone())?);
+            node.keeper = Some(MapKeeper::start(file, shared.clone(), node.mailbox.clone())?);
         }
         Ok(node)
     }
@@ -307,9 +308,10 @@ impl Node {
     fn run(
         clock: Clock,
         parts: Parts<'_>,
-        network: impl FnOnce(&Sender<Event>) -> Result<Option<Remote>, StartError>,
+        network: impl FnOnce(&Tell) -> Result<Option<Remote>, StartError>,
     ) -> Result<Node, StartError> {
-        let (events, inbox) = unbounded();
+        let mailbox = Mailbox::new(clock);
+        let tell = mailbox.teller();
         let buffers = Arc::default();
         let mut targets = Vec::new();
         let mut unusable = Vec::new();
@@ -319,7 +321,7 @@ impl Node {
             let on_device = devices.iter().filter(|device| *device == own).count();
             let on_device = u32::try_from(on_device).unwrap_or(u32::MAX);
             let (host, error) =
-                open_target(name, config, &parts, clock, &events, &buffers, on_device)?;
+                open_target(name, config, &parts, clock, &tell, &buffers, on_device)?;
             targets.push(host);
             unusable.extend(error);
         }
@@ -329,17 +331,17 @@ impl Node {
         {
             return Err(error.into());
         }
-        let (tell, opened) = bounded(1);
-        let remote = network(&events)?.map(Box::new);
+        let (open, opened) = bounded(1);
+        let remote = network(&tell)?.map(Box::new);
         let shared = remote.as_ref().map(|remote| remote.shared().clone());
         let Parts { groups, asking, links, records, repairs, .. } = parts;
-        let reactor = Reactor::new(clock, inbox, groups, targets, asking, tell, remote)
+        let reactor = Reactor::new(clock, groups, targets, asking, open, remote)
             .over(links)
             .recording(records)
             .repairing(repairs);
-        let reactor = thread::Builder::new().name("reactor".into()).spawn(|| reactor.run())?;
+        let reactor = mailbox.start(reactor)?;
         let _ = opened.recv();
-        Ok(Node { events, reactor: Some(reactor), network: shared, keeper: None })
+        Ok(Node { mailbox, reactor: Some(reactor), network: shared, keeper: None })
     }
 
     /// Its network; none of a cluster in one process.
@@ -366,42 +368,42 @@ impl Node {
         let is_possible = |n: u8| (1..=MAX_REPLICAS).contains(&usize::from(n));
         assert!(replicas.is_none_or(is_possible), "between one and eight replicas");
         let (reply, result) = oneshot::channel();
-        let _ = self.events.send(Event::Put(content, replicas, reply));
+        self.mailbox.put(Event::Put(content, replicas, reply));
         result
     }
 
     /// The most targets on which any chunk can be: failure domains of the smallest group, at most 8.
     pub fn most_replicas(&self) -> Receiver<usize> {
         let (reply, result) = oneshot::channel();
-        let _ = self.events.send(Event::MostReplicas(reply));
+        self.mailbox.put(Event::MostReplicas(reply));
         result
     }
 
     /// Fetches a chunk.
     pub fn get(&self, chunk: ChunkId) -> Receiver<GetResult> {
         let (reply, result) = oneshot::channel();
-        let _ = self.events.send(Event::Get(chunk, reply));
+        self.mailbox.put(Event::Get(chunk, reply));
         result
     }
 
     /// Which targets of the whole cluster hold a chunk, as far as they answer within 700 ms.
     pub fn holders(&self, chunk: ChunkId) -> Receiver<Holders> {
         let (reply, result) = oneshot::channel();
-        let _ = self.events.send(Event::Holders(chunk, reply));
+        self.mailbox.put(Event::Holders(chunk, reply));
         result
     }
 
     /// What its machines heard and did since this was last asked, if it records.
     pub fn recorded(&self) -> Receiver<Recorded> {
         let (reply, result) = oneshot::channel();
-        let _ = self.events.send(Event::Recorded(reply));
+        self.mailbox.put(Event::Recorded(reply));
         result
     }
 
     /// How its targets are.
     pub fn status(&self) -> Receiver<Vec<TargetStatus>> {
         let (reply, result) = oneshot::channel();
-        let _ = self.events.send(Event::Status(reply));
+        self.mailbox.put(Event::Status(reply));
         result
     }
 }
@@ -410,7 +412,7 @@ impl Drop for Node {
     fn drop(&mut self) {
         // Its thread notices that soon, and is not waited for.
         drop(self.keeper.take());
-        let _ = self.events.send(Event::Stop);
+        self.mailbox.stop();
         if let Some(reactor) = self.reactor.take() {
             let _ = reactor.join();
             tracing::info!("stopped");
@@ -463,15 +465,13 @@ fn open_target(
     config: &TargetConfig,
     parts: &Parts<'_>,
     clock: Clock,
-    events: &Sender<Event>,
+    tell: &Tell,
     buffers: &Arc<Buffers>,
     on_device: u32,
 ) -> Result<(TargetHost, Option<FolderError>), StartError> {
     let folder = Folder::open(path, parts.segment_size);
-    let events = events.clone();
-    let report: Report = Arc::new(move |op, result| {
-        let _ = events.send(Event::Disk(id, op, result));
-    });
+    let tell = tell.clone();
+    let report: Report = Arc::new(move |op, result| tell(Event::Disk(id, op, result)));
     let rate = parts.disk_rates.get(&id).copied().or(parts.disk_rate);
     let (store, disk, unusable) = match folder {
         Ok(folder) => {

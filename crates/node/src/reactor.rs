@@ -1,12 +1,12 @@
-//! One thread runs all machines of a node: its targets and its initiator.
+//! All machines of a node: its targets and its initiator.
 //!
-//! The machines cost a few microseconds a request, so one thread is enough for what the disks of a node
-//! can do; reading, writing and hashing happen in other threads. Between machines of one node a message
-//! is a value in a queue, and a chunk a counted reference: no copy and no system call.
+//! One thread at a time works them, whichever has something for them ([`crate::mailbox`]). They cost a few
+//! microseconds a request, so that is enough for what the disks of a node can do; reading, writing and hashing
+//! happen outside. Between machines of one node a message is a value in a queue, and a chunk a counted reference:
+//! no copy and no system call.
 //!
 //! Why not an executor of async tasks: its timers tick in milliseconds, and the windows that targets
-//! promise are tens of microseconds long. Waiting on the queue with a deadline is precise to what the
-//! kernel's timers are.
+//! promise are tens of microseconds long.
 
 mod find;
 mod map;
@@ -16,7 +16,7 @@ mod repair;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use crossbeam_channel::Sender;
 use slotcast_protocol::tape::{InitiatorEntry, InitiatorHeard, TargetEntry};
 use slotcast_protocol::{
     ChunkId, Failure, Finder, FinderInput, GroupId, GroupMap, Initiator, InitiatorEffect,
@@ -60,7 +60,6 @@ pub(crate) enum Event {
     Network(Box<NetworkEvent>),
     /// Another version of the cluster map, which may be taken.
     Map(Box<ClusterMap>),
-    Stop,
 }
 
 /// What the machines of a node heard and did, in order, where they record.
@@ -159,7 +158,6 @@ pub(crate) enum Local {
 /// All machines of a node, and what is to happen when.
 pub(crate) struct Reactor {
     clock: Clock,
-    events: Receiver<Event>,
     groups: GroupMap,
     targets: BTreeMap<TargetId, TargetHost>,
     initiator: Initiator,
@@ -190,7 +188,6 @@ impl Reactor {
     /// Says on `opened` when every target is open or known not to open.
     pub(crate) fn new(
         clock: Clock,
-        events: Receiver<Event>,
         groups: GroupMap,
         targets: Vec<TargetHost>,
         (initiator, finder): (Initiator, Finder),
@@ -200,7 +197,6 @@ impl Reactor {
         let count = targets.len();
         Reactor {
             clock,
-            events,
             groups,
             targets: targets.into_iter().map(|host| (host.id, host)).collect(),
             initiator,
@@ -238,9 +234,8 @@ impl Reactor {
         Reactor { tape: records.then(Vec::new), ..self }
     }
 
-    /// Runs until told to stop.
-    pub(crate) fn run(mut self) {
-        let now = self.clock.now();
+    /// Before anything else.
+    pub(crate) fn begin(&mut self, now: Time) {
         if let Some(remote) = &mut self.remote {
             let gone_at = now + remote.gone_after;
             for node in remote.begin(now) {
@@ -248,38 +243,15 @@ impl Reactor {
             }
         }
         self.at(now + LOOK, Due::Look);
-        loop {
-            let now = self.clock.now();
-            self.run_due(now);
-            self.tell_whether_handed_over();
-            let event = match self.agenda.peek() {
-                Some(Reverse((time, _))) => {
-                    let deadline = self.clock.instant(*time);
-                    match self.events.recv_deadline(deadline) {
-                        Ok(event) => event,
-                        Err(RecvTimeoutError::Timeout) => continue,
-                        Err(RecvTimeoutError::Disconnected) => return,
-                    }
-                }
-                None => match self.events.recv() {
-                    Ok(event) => event,
-                    Err(_) => return,
-                },
-            };
-            if !self.event(event) {
-                return;
-            }
-            // What else came meanwhile is cheaper to take now than to wake for.
-            while let Ok(event) = self.events.try_recv() {
-                if !self.event(event) {
-                    return;
-                }
-            }
-        }
     }
 
-    /// False if this was the last one.
-    fn event(&mut self, event: Event) -> bool {
+    /// When something is due next.
+    pub(crate) fn next(&self) -> Time {
+        self.agenda.peek().map_or(Time::NEVER, |Reverse((time, _))| *time)
+    }
+
+    /// Something has happened.
+    pub(crate) fn event(&mut self, event: Event) {
         let now = self.clock.now();
         match event {
             Event::Put(content, replicas, reply) => {
@@ -306,10 +278,8 @@ impl Reactor {
             }
             Event::Network(event) => self.network(now, *event),
             Event::Map(map) => self.take_map(now, &map),
-            Event::Stop => return false,
         }
         self.settle(now);
-        true
     }
 
     /// The chunk of a get is here, or what came of it is useless.
@@ -378,6 +348,7 @@ impl Reactor {
 
     fn look(&mut self, now: Time) {
         self.at(now + LOOK, Due::Look);
+        self.tell_whether_handed_over();
         for target in self.targets.keys().copied().collect::<Vec<_>>() {
             if let Some(host) = self.targets.get_mut(&target) {
                 host.look(now, &mut self.wishes, &mut self.news);
@@ -409,7 +380,8 @@ impl Reactor {
         self.due.insert(self.asked, due);
     }
 
-    fn run_due(&mut self, now: Time) {
+    /// What is due by now.
+    pub(crate) fn run_due(&mut self, now: Time) {
         while let Some(Reverse((time, number))) = self.agenda.peek().copied() {
             if time > now {
                 return;

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::UdpSocket;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::unbounded;
@@ -12,6 +13,7 @@ use slotcast_units::{Rate, Span};
 use super::{Network, NetworkConfig, NetworkEvent, ToSend};
 use crate::clock::Clock;
 use crate::cluster::{ClusterMap, FailureDomain, MapNode};
+use crate::mailbox::Tell;
 use crate::reactor::Event;
 
 /// What came of a measurement.
@@ -78,7 +80,8 @@ pub fn loopback(
             clock,
             link_rate: None,
         };
-        Network::start(&config, &events).map(|network| (network, inbox))
+        let tell: Tell = Arc::new(move |event| drop(events.send(event)));
+        Network::start(&config, &tell).map(|network| (network, inbox))
     };
     let (sender, sender_events) = start(0)?;
     let (_receiver, receiver_events) = start(1)?;

@@ -37,7 +37,7 @@ pub(crate) use shared::{Shared, timing};
 use crate::clock::Clock;
 use crate::cluster::ClusterMap;
 use crate::limits::link_bucket;
-use crate::reactor::Event;
+use crate::mailbox::Tell;
 
 /// What a node needs for its network.
 pub(crate) struct NetworkConfig<'a> {
@@ -113,7 +113,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    pub(crate) fn start(config: &NetworkConfig<'_>, events: &Sender<Event>) -> io::Result<Network> {
+    pub(crate) fn start(config: &NetworkConfig<'_>, tell: &Tell) -> io::Result<Network> {
         let shared = Arc::new(Shared::new(config, Key::new(config.secret))?);
         let multicast = receiver::multicast_sockets(config, &shared);
         let (to_sender, for_sender) = unbounded();
@@ -124,12 +124,12 @@ impl Network {
         let sender = sender::Chunks::new(
             shared.clone(),
             for_sender,
-            events.clone(),
+            tell.clone(),
             config.link_rate.map(link_bucket),
         );
         threads.push(spawn("udp-send", Box::new(move || sender.run()))?);
         let receiver =
-            receiver::Receiver::new(shared.clone(), multicast, events.clone(), to_sender.clone());
+            receiver::Receiver::new(shared.clone(), multicast, tell.clone(), to_sender.clone());
         threads.push(spawn("udp-receive", Box::new(move || receiver.run()))?);
         Ok(Network { shared, sender: to_sender, threads })
     }

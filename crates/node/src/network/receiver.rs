@@ -19,6 +19,7 @@ use super::sender::ToSender;
 use super::shared::{Shared, View};
 use super::socket::{Buffers, Socket, wait};
 use super::{Heard, MOST_CHUNK, NetworkConfig, NetworkEvent, Received};
+use crate::mailbox::Tell;
 use crate::reactor::Event;
 
 /// How long the thread may not notice that it should end.
@@ -48,7 +49,7 @@ const EPOCHS_APART: u32 = 16;
 pub(super) struct Receiver {
     shared: Arc<Shared>,
     multicast: Vec<(GroupId, Socket)>,
-    events: Sender<Event>,
+    tell: Tell,
     sender: Sender<ToSender>,
     inbox: Inbox,
     reports: Vec<(u32, Report)>,
@@ -58,12 +59,12 @@ impl Receiver {
     pub(super) fn new(
         shared: Arc<Shared>,
         multicast: Vec<(GroupId, Socket)>,
-        events: Sender<Event>,
+        tell: Tell,
         sender: Sender<ToSender>,
     ) -> Receiver {
         let limits = InboxLimits { chunk: MOST_CHUNK, bytes: 64 << 20, chunks: 64 };
         let inbox = Inbox::new(limits);
-        Receiver { shared, multicast, events, sender, inbox, reports: Vec::new() }
+        Receiver { shared, multicast, tell, sender, inbox, reports: Vec::new() }
     }
 
     pub(super) fn run(mut self) {
@@ -195,7 +196,7 @@ impl Receiver {
                 let (from, sent_at) = (peer.number, header.sent_at);
                 let knows_more = header.epoch > view.epoch;
                 let heard = Heard { from, to, message, sent_at, received: now, ahead, knows_more };
-                let _ = self.events.send(Event::Network(Box::new(NetworkEvent::Heard(heard))));
+                (self.tell)(Event::Network(Box::new(NetworkEvent::Heard(heard))));
             }
             Body::Data(data) => self.data(now, peer, &data),
             Body::Report(report) => drop(self.sender.send(ToSender::Report(peer.number, report))),
@@ -234,7 +235,7 @@ impl Receiver {
         count(counter, 1);
         let content = chunk.and_then(|(bytes, parts)| Content::of_parts(name, bytes.into(), parts));
         let received = Received { is_get, request, group, members, content, name, took };
-        let _ = self.events.send(Event::Network(Box::new(NetworkEvent::Arrived(received))));
+        (self.tell)(Event::Network(Box::new(NetworkEvent::Arrived(received))));
     }
 
     fn send_reports(&mut self) {

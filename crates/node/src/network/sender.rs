@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use crossbeam_channel::{Receiver, RecvTimeoutError};
 use slotcast_protocol::{GroupId, Members, PartValue, RequestId, TargetId, WindowRule};
 use slotcast_schedule::TokenBucket;
 use slotcast_store::Content;
@@ -13,6 +13,7 @@ use slotcast_units::{Size, Span, Time};
 use super::counters::count;
 use super::shared::Shared;
 use super::{BEAT, FIRST_BEAT, NetworkEvent, ToSend};
+use crate::mailbox::Tell;
 use crate::reactor::Event;
 
 /// What the sender is told.
@@ -98,7 +99,7 @@ impl Outgoing {
 pub(super) struct Chunks {
     shared: Arc<Shared>,
     inbox: Receiver<ToSender>,
-    events: Sender<Event>,
+    tell: Tell,
     outgoing: Vec<Outgoing>,
     pieces: Vec<u32>,
     buffer: Vec<u8>,
@@ -115,13 +116,13 @@ impl Chunks {
     pub(super) fn new(
         shared: Arc<Shared>,
         inbox: Receiver<ToSender>,
-        events: Sender<Event>,
+        tell: Tell,
         limit: Option<TokenBucket>,
     ) -> Chunks {
         Chunks {
             shared,
             inbox,
-            events,
+            tell,
             outgoing: Vec::new(),
             pieces: Vec::new(),
             buffer: Vec::with_capacity(BATCH),
@@ -194,7 +195,7 @@ impl Chunks {
             if outgoing.source.is_none() {
                 let missed = outgoing.not_reached();
                 let event = NetworkEvent::NotReached(outgoing.request, missed);
-                let _ = self.events.send(Event::Network(Box::new(event)));
+                (self.tell)(Event::Network(Box::new(event)));
             }
         }
     }
@@ -202,7 +203,7 @@ impl Chunks {
     fn tell_sent(&self, outgoing: &Outgoing) {
         if let (Some(target), false) = (outgoing.source, outgoing.is_told) {
             let event = NetworkEvent::Sent(target, outgoing.request);
-            let _ = self.events.send(Event::Network(Box::new(event)));
+            (self.tell)(Event::Network(Box::new(event)));
         }
     }
 
@@ -271,7 +272,7 @@ impl Chunks {
                 all_known &= is_up;
                 if was_up != is_up {
                     let event = NetworkEvent::Peer(peer.number, is_up);
-                    let _ = self.events.send(Event::Network(Box::new(event)));
+                    (self.tell)(Event::Network(Box::new(event)));
                 }
                 let heard = shared.reach().heard_of(now, peer.number).collect();
                 shared.send_to(peer.number, Body::Clock { wants_answer: true, heard });

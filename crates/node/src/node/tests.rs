@@ -1,4 +1,5 @@
 use std::net::{SocketAddr, UdpSocket};
+use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;

@@ -1,0 +1,254 @@
+//! What happens on a node, left for its machines.
+//!
+//! No thread waits for it: whoever leaves an event works the machines at once, unless another thread is at it, which
+//! then takes this event, too. To wake a thread takes tens of microseconds where a processor is asleep, more than
+//! everything that a machine does, and a put would wait for that twice, at its beginning and at its end. A thread of
+//! its own remains for what is due at a time, and for what is left when there is much.
+
+use std::num::NonZeroU64;
+use std::sync::atomic::{Ordering, fence};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::thread::{self, JoinHandle, Thread};
+use std::time::Duration;
+use std::{fmt, io};
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use slotcast_units::Time;
+
+use crate::clock::Clock;
+use crate::reactor::{Event, Reactor};
+
+/// Told of what happens, from whichever thread it happens in.
+pub(crate) type Tell = Arc<dyn Fn(Event) + Send + Sync>;
+
+/// Events that a thread takes before it goes on with what it was about.
+const MOST: usize = 64;
+
+enum Machines {
+    /// Events wait until there are any.
+    Starting,
+    /// The thread sleeps until this time.
+    Running(Box<Reactor>, Time),
+    /// Events are dropped, and whoever waits for an answer learns that none will come.
+    Stopped,
+}
+
+struct Shared {
+    clock: Clock,
+    leave: Sender<Event>,
+    left: Receiver<Event>,
+    machines: Mutex<Machines>,
+    thread: OnceLock<Thread>,
+}
+
+/// Where events are left. Clones are the same mailbox.
+#[derive(Clone)]
+pub(crate) struct Mailbox(Arc<Shared>);
+
+impl fmt::Debug for Mailbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mailbox").field("left", &self.0.left.len()).finish_non_exhaustive()
+    }
+}
+
+impl Mailbox {
+    /// One without machines yet.
+    pub(crate) fn new(clock: Clock) -> Mailbox {
+        let (leave, left) = unbounded();
+        let machines = Mutex::new(Machines::Starting);
+        Mailbox(Arc::new(Shared { clock, leave, left, machines, thread: OnceLock::new() }))
+    }
+
+    /// What tells it of events.
+    pub(crate) fn teller(&self) -> Tell {
+        let mailbox = self.clone();
+        Arc::new(move |event| mailbox.put(event))
+    }
+
+    /// Gives it its machines, and starts its thread.
+    ///
+    /// # Errors
+    /// If the system gives no thread.
+    pub(crate) fn start(&self, mut reactor: Reactor) -> io::Result<JoinHandle<()>> {
+        reactor.begin(self.0.clock.now());
+        *self.lock() = Machines::Running(Box::new(reactor), Time::ZERO);
+        let mailbox = self.clone();
+        thread::Builder::new().name("reactor".into()).spawn(move || mailbox.run())
+    }
+
+    /// Lets the machines know.
+    pub(crate) fn put(&self, event: Event) {
+        // The receiver lives as long as the sender: this cannot fail.
+        let _ = self.0.leave.send(event);
+        self.work();
+    }
+
+    /// Takes the machines away.
+    pub(crate) fn stop(&self) {
+        let machines = std::mem::replace(&mut *self.lock(), Machines::Stopped);
+        self.wake();
+        self.work();
+        // Disks end what they are at, and report it, to nobody.
+        drop(machines);
+    }
+
+    /// For its beginning and its end.
+    fn lock(&self) -> MutexGuard<'_, Machines> {
+        self.0.machines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn drop_what_is_left(&self) {
+        self.0.left.try_iter().for_each(drop);
+    }
+
+    fn wake(&self) {
+        if let Some(thread) = self.0.thread.get() {
+            thread.unpark();
+        }
+    }
+
+    /// Takes events, and does what is due. The result is when that is to be done again.
+    fn advance(&self, reactor: &mut Reactor) -> Time {
+        let mut taken = 0;
+        while taken < MOST
+            && let Ok(event) = self.0.left.try_recv()
+        {
+            reactor.event(event);
+            taken += 1;
+        }
+        reactor.run_due(self.0.clock.now());
+        if taken == MOST { Time::ZERO } else { reactor.next() }
+    }
+
+    /// Works the machines until nothing is left, unless somebody else does.
+    fn work(&self) {
+        loop {
+            // Either whoever has the lock sees the event when the lock is free again, or this thread gets it.
+            fence(Ordering::SeqCst);
+            let mut machines = match self.0.machines.try_lock() {
+                Ok(machines) => machines,
+                Err(TryLockError::WouldBlock) => return,
+                // A machine has panicked: none of them is used any more.
+                Err(TryLockError::Poisoned(_)) => return self.drop_what_is_left(),
+            };
+            let wakes = match &mut *machines {
+                Machines::Starting => return,
+                Machines::Stopped => {
+                    self.drop_what_is_left();
+                    false
+                }
+                Machines::Running(reactor, sleeps_until) => {
+                    let next = self.advance(reactor);
+                    let wakes = next < *sleeps_until;
+                    *sleeps_until = next.min(*sleeps_until);
+                    wakes
+                }
+            };
+            drop(machines);
+            if wakes {
+                return self.wake();
+            }
+            fence(Ordering::SeqCst);
+            if self.0.left.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// The thread: what is due, and what the others leave.
+    fn run(&self) {
+        // Before it sleeps for the first time, it can be woken.
+        let _ = self.0.thread.set(thread::current());
+        // Windows are tens of microseconds long, and the kernel may add 50 to each sleep (prctl(2)).
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        loop {
+            let Ok(mut machines) = self.0.machines.lock() else { return self.drop_what_is_left() };
+            let Machines::Running(reactor, sleeps_until) = &mut *machines else { return };
+            *sleeps_until = self.advance(reactor);
+            let rest = sleeps_until.saturating_since(self.0.clock.now());
+            drop(machines);
+            fence(Ordering::SeqCst);
+            if self.0.left.is_empty() {
+                thread::park_timeout(Duration::from_nanos(rest.as_ns()));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::{Limits, Node, NodeConfig};
+
+    /// Of threads that leave events at the same time, the last one to go sees to it that all are taken: there is
+    /// no other thread here that would.
+    #[test]
+    fn no_event_is_left_lying() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let config = NodeConfig {
+            folders: (0..3).map(|n| folder.path().join(n.to_string())).collect(),
+            group_size: 3,
+            replicas: 2,
+            segment_size: 1 << 20,
+            limits: Limits::default(),
+        };
+        let node = Node::start(&config).expect("it starts");
+        let machines = std::mem::replace(&mut *node.mailbox.lock(), Machines::Stopped);
+        let mailbox = Mailbox::new(Clock::start());
+        *mailbox.lock() = machines;
+        // Both leave one at the same time, again and again: a thread that slept in between would come late.
+        let turns = AtomicUsize::new(0);
+        let both_are_at = |turn: usize| {
+            turns.fetch_add(1, Ordering::SeqCst);
+            while turns.load(Ordering::SeqCst) < 2 * turn {
+                thread::yield_now();
+            }
+        };
+        let leave = || {
+            for round in 0..5_000 {
+                both_are_at(2 * round + 1);
+                mailbox.put(Event::MostReplicas(oneshot::channel().0));
+                both_are_at(2 * round + 2);
+                assert!(mailbox.0.left.is_empty(), "round {round}");
+            }
+        };
+        thread::scope(|scope| {
+            scope.spawn(leave);
+            leave();
+        });
+        mailbox.stop();
+    }
+
+    #[test]
+    fn without_machines_events_wait_and_at_the_end_nobody_waits() {
+        let mailbox = Mailbox::new(Clock::start());
+        let ask = || {
+            let (reply, answer) = oneshot::channel();
+            mailbox.put(Event::MostReplicas(reply));
+            answer
+        };
+        let mut early = ask();
+        assert_eq!(early.try_recv(), Err(oneshot::error::TryRecvError::Empty));
+        mailbox.stop();
+        for mut answer in [early, ask()] {
+            assert_eq!(answer.try_recv(), Err(oneshot::error::TryRecvError::Closed));
+        }
+    }
+
+    #[test]
+    fn after_a_panic_nobody_waits() {
+        let mailbox = Mailbox::new(Clock::start());
+        let panics = || {
+            let _machines = mailbox.lock();
+            panic!("as a machine might");
+        };
+        thread::scope(|scope| assert!(scope.spawn(panics).join().is_err()));
+        let (reply, mut answer) = oneshot::channel();
+        mailbox.put(Event::MostReplicas(reply));
+        assert_eq!(answer.try_recv(), Err(oneshot::error::TryRecvError::Closed));
+    }
+}
