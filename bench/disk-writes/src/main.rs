@@ -5,12 +5,14 @@
 //! cargo run --release -- FOLDER        # a folder on the disk in question, with 2 GiB of room
 //! ```
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures wall time")]
+
 mod ring;
 mod threads;
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -41,10 +43,21 @@ impl Work {
     }
 }
 
-/// A file with its room reserved, as a segment has.
-fn segment(folder: &Path, n: usize, direct: bool) -> io::Result<File> {
+/// What there is of a file before the first write.
+#[derive(Clone, Copy, PartialEq)]
+enum Room {
+    /// Reserved, as a segment is, and written through the page cache.
+    Cached,
+    /// Reserved, and written around it.
+    Direct,
+    /// Zeros, so that a write changes nothing that the file system keeps about the file.
+    Zeros,
+}
+
+/// A file with its room reserved.
+fn segment(folder: &Path, n: usize, room: Room) -> io::Result<File> {
     let path = folder.join(format!("segment-{n}"));
-    let flags = if direct { OFlags::DIRECT.bits() as i32 } else { 0 };
+    let flags = if room == Room::Cached { 0 } else { OFlags::DIRECT.bits() as i32 };
     let file = OpenOptions::new()
         .write(true)
         .create(true)
@@ -52,6 +65,12 @@ fn segment(folder: &Path, n: usize, direct: bool) -> io::Result<File> {
         .custom_flags(flags)
         .open(path)?;
     fallocate(&file, FallocateFlags::empty(), 0, SEGMENT)?;
+    if room == Room::Zeros {
+        let zeros = Block::of(0, 1 << 20);
+        for place in (0..SEGMENT).step_by(1 << 20) {
+            file.write_all_at(zeros.bytes(), place)?;
+        }
+    }
     file.sync_all()?;
     Ok(file)
 }
@@ -61,7 +80,11 @@ pub struct Block(Vec<u8>, usize, usize);
 
 impl Block {
     fn new(size: usize) -> Block {
-        let bytes = vec![0x5a; size + 4096];
+        Block::of(0x5a, size)
+    }
+
+    fn of(byte: u8, size: usize) -> Block {
+        let bytes = vec![byte; size + 4096];
         let skip = bytes.as_ptr().align_offset(4096);
         Block(bytes, skip, size)
     }
@@ -91,17 +114,19 @@ fn quantile(sorted: &[Duration], per_mille: usize) -> Duration {
 
 type Way = fn(&[File], &Work) -> io::Result<Vec<Duration>>;
 
-const WAYS: [(&str, bool, Way); 5] = [
-    ("threads, page cache", false, threads::write_and_flush),
-    ("threads, direct", true, threads::write_and_flush),
-    ("threads, direct, O_DSYNC", true, threads::write_durably),
-    ("io_uring, page cache", false, ring::write_and_flush),
-    ("io_uring, direct", true, ring::write_and_flush),
+const WAYS: [(&str, Room, Way); 7] = [
+    ("threads, page cache", Room::Cached, threads::write_and_flush),
+    ("threads, direct", Room::Direct, threads::write_and_flush),
+    ("threads, direct, over zeros", Room::Zeros, threads::write_and_flush),
+    ("threads, direct, O_DSYNC", Room::Direct, threads::write_durably),
+    ("io_uring, page cache", Room::Cached, ring::write_and_flush),
+    ("io_uring, direct", Room::Direct, ring::write_and_flush),
+    ("io_uring, direct, over zeros", Room::Zeros, ring::write_and_flush),
 ];
 
 /// Runs one way; says how many bytes per second it wrote.
-fn run(folder: &Path, name: &str, direct: bool, way: Way, work: &Work) -> io::Result<f64> {
-    let files = (0..FILES).map(|n| segment(folder, n, direct)).collect::<io::Result<Vec<_>>>()?;
+fn run(folder: &Path, name: &str, room: Room, way: Way, work: &Work) -> io::Result<f64> {
+    let files = (0..FILES).map(|n| segment(folder, n, room)).collect::<io::Result<Vec<_>>>()?;
     let (begun, used) = (Instant::now(), processor());
     let mut took = way(&files, work)?;
     let (elapsed, used) = (begun.elapsed(), processor() - used);
@@ -130,12 +155,11 @@ fn main() -> io::Result<()> {
         let total = if size < 128 << 10 { TOTAL / 4 } else { TOTAL };
         let work = Work { size, count: total / (size * FILES) as u64, distance: None };
         let mut half = None;
-        for (name, direct, way) in WAYS {
-            let rate = run(folder, name, direct, way, &work)?;
-            let distance = *half.get_or_insert_with(|| {
-                Duration::from_secs_f64(2.0 * (size * FILES) as f64 / rate)
-            });
-            run(folder, name, direct, way, &Work { distance: Some(distance), ..work })?;
+        for (name, room, way) in WAYS {
+            let rate = run(folder, name, room, way, &work)?;
+            let distance = *half
+                .get_or_insert_with(|| Duration::from_secs_f64(2.0 * (size * FILES) as f64 / rate));
+            run(folder, name, room, way, &Work { distance: Some(distance), ..work })?;
         }
     }
     for n in 0..FILES {

@@ -51,7 +51,8 @@ pub fn write_and_flush(files: &[File], work: &Work) -> io::Result<Vec<Duration>>
             turn.since = Some(Instant::now());
             // SAFETY: the block and the files live until every operation has ended, and nobody writes to
             // the block.
-            unsafe { ring.submission().push_multiple(&[write, flush]) }.map_err(io::Error::other)?;
+            unsafe { ring.submission().push_multiple(&[write, flush]) }
+                .map_err(io::Error::other)?;
         }
         let wait = next.map(|next| next.saturating_duration_since(Instant::now()));
         let wait = wait.map(types::Timespec::from);

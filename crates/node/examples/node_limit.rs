@@ -23,8 +23,10 @@ use tokio::sync::oneshot::Receiver;
 const TOTAL: usize = 256 << 20;
 const AT_A_TIME: usize = 16;
 const REPLICAS: usize = 3;
-/// How often puts and writes at half load take turns.
-const TURNS: usize = 8;
+/// Of the full load, one of these.
+const PARTS: [u32; 3] = [2, 4, 8];
+/// How often puts and plain writes take turns.
+const TURNS: usize = 6;
 /// How often everything is read.
 const ROUNDS: usize = 8;
 
@@ -93,18 +95,20 @@ fn puts(node: &Node, size: usize, limit: f64) -> (Vec<ChunkId>, f64) {
     (names, rate)
 }
 
-/// Puts at half of `rate`, one after another at equal distances, whether those before are done or not; single durable
+/// Puts at one `part` of `rate`, one after another at equal distances, whether those before are done or not; single durable
 /// writes one after another; and as many at once as a put has replicas, at the same times as the puts. In turns,
 /// since the disk of a shared machine stands still now and then, for one as for the other.
-fn puts_at_half(base: &Path, node: &Node, size: usize, rate: f64) {
-    let distance = Duration::from_secs_f64(2.0 * size as f64 / rate);
+fn puts_at(base: &Path, node: &Node, size: usize, rate: f64, part: u32) {
+    let distance = Duration::from_secs_f64(f64::from(part) * size as f64 / rate);
     let (mut alone, mut at_once, mut latencies) = (Vec::new(), Vec::new(), Vec::new());
     for turn in 1..=TURNS {
         let count = TOTAL / size;
         alone.extend(plain::writes(base, count, size));
         let plain = || plain::writes_at_once(base, count, size, REPLICAS, distance);
         at_once.extend(plain::on_time(plain));
-        latencies.extend(plain::on_time(|| paced_puts(node, size, distance, turn << 24)));
+        latencies.extend(plain::on_time(|| {
+            paced_puts(node, size, distance, (turn << 28) + ((part as usize) << 24))
+        }));
     }
     for sample in [&mut alone, &mut at_once, &mut latencies] {
         sample.sort();
@@ -113,7 +117,7 @@ fn puts_at_half(base: &Path, node: &Node, size: usize, rate: f64) {
     let times = |own: Duration| p99.as_secs_f64() / own.as_secs_f64();
     let (one, three) = (quantile(&alone, 99), quantile(&at_once, 99));
     println!(
-        "put {:>4} KiB at half of that: p50 {:?} p99 {p99:?}, {:.1} times the {one:?} of one durable write, \
+        "put {:>4} KiB, 1/{part} of that: p50 {:?} p99 {p99:?}, {:.1} times the {one:?} of one durable write, \
          {:.1} times the {three:?} of {REPLICAS} at once at the same times (p50 {:?})",
         size >> 10,
         quantile(&latencies, 50),
@@ -191,7 +195,9 @@ fn main() {
         let node = Node::start(&config).expect("it starts");
         let (names, rate) = puts(&node, size, limit);
         if size == 128 << 10 {
-            puts_at_half(&base, &node, size, rate);
+            for part in PARTS {
+                puts_at(&base, &node, size, rate, part);
+            }
         }
         gets(&base, &node, size, &names);
         drop(node);
