@@ -6,6 +6,7 @@
 //! its own remains for what is due at a time, and for what is left when there is much.
 
 use std::num::NonZeroU64;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread::{self, JoinHandle, Thread};
@@ -29,6 +30,9 @@ enum Machines {
     Starting,
     /// The thread sleeps until this time.
     Running(Box<Reactor>, Time),
+    /// One of them has panicked: none of them is used any more. The thread drops them, since whoever worked them may
+    /// be one that their disks wait for.
+    Failed(Box<Reactor>),
     /// Events are dropped, and whoever waits for an answer learns that none will come.
     Stopped,
 }
@@ -73,7 +77,8 @@ impl Mailbox {
         reactor.begin(self.0.clock.now());
         *self.lock() = Machines::Running(Box::new(reactor), Time::ZERO);
         let mailbox = self.clone();
-        thread::Builder::new().name("reactor".into()).spawn(move || mailbox.run())
+        let thread = thread::Builder::new().name("reactor".into()).spawn(move || mailbox.run());
+        thread.inspect_err(|_| self.stop())
     }
 
     /// Lets the machines know.
@@ -92,7 +97,6 @@ impl Mailbox {
         drop(machines);
     }
 
-    /// For its beginning and its end.
     fn lock(&self) -> MutexGuard<'_, Machines> {
         self.0.machines.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -107,47 +111,68 @@ impl Mailbox {
         }
     }
 
-    /// Takes events, and does what is due. The result is when that is to be done again.
-    fn advance(&self, reactor: &mut Reactor) -> Time {
-        let mut taken = 0;
-        while taken < MOST
-            && let Ok(event) = self.0.left.try_recv()
+    /// Takes up to `most` events, and does what is due. The result is how many it took, and when something is due
+    /// next; none if there are no machines, or one has panicked.
+    fn advance(&self, machines: &mut Machines, most: usize) -> Option<(usize, Time)> {
+        let Machines::Running(reactor, _) = machines else { return None };
+        let work = || {
+            let mut taken = 0;
+            while taken < most
+                && let Ok(event) = self.0.left.try_recv()
+            {
+                reactor.event(event);
+                taken += 1;
+            }
+            loop {
+                reactor.run_due(self.0.clock.now());
+                // What became due meanwhile need not wake a thread.
+                if reactor.next() > self.0.clock.now() {
+                    return (taken, reactor.next());
+                }
+            }
+        };
+        let worked = catch_unwind(AssertUnwindSafe(work)).ok();
+        if worked.is_none()
+            && let Machines::Running(reactor, _) = std::mem::replace(machines, Machines::Stopped)
         {
-            reactor.event(event);
-            taken += 1;
+            *machines = Machines::Failed(reactor);
+            self.wake();
         }
-        reactor.run_due(self.0.clock.now());
-        if taken == MOST { Time::ZERO } else { reactor.next() }
+        worked
     }
 
     /// Works the machines until nothing is left, unless somebody else does.
     fn work(&self) {
+        let mut most = MOST;
         loop {
             // Either whoever has the lock sees the event when the lock is free again, or this thread gets it.
             fence(Ordering::SeqCst);
             let mut machines = match self.0.machines.try_lock() {
                 Ok(machines) => machines,
                 Err(TryLockError::WouldBlock) => return,
-                // A machine has panicked: none of them is used any more.
-                Err(TryLockError::Poisoned(_)) => return self.drop_what_is_left(),
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             };
-            let wakes = match &mut *machines {
-                Machines::Starting => return,
-                Machines::Stopped => {
-                    self.drop_what_is_left();
-                    false
-                }
-                Machines::Running(reactor, sleeps_until) => {
-                    let next = self.advance(reactor);
-                    let wakes = next < *sleeps_until;
-                    *sleeps_until = next.min(*sleeps_until);
-                    wakes
-                }
-            };
-            drop(machines);
-            if wakes {
-                return self.wake();
+            if matches!(&*machines, Machines::Starting) {
+                return;
             }
+            match (self.advance(&mut machines, most), &mut *machines) {
+                (Some((taken, next)), Machines::Running(_, sleeps_until)) => {
+                    most -= taken;
+                    // The thread goes on, where this one has done its share.
+                    let next = if most == 0 { Time::ZERO } else { next };
+                    if next < *sleeps_until {
+                        *sleeps_until = next;
+                        drop(machines);
+                        return self.wake();
+                    }
+                    // It is awake, or about to be.
+                    if most == 0 {
+                        return;
+                    }
+                }
+                _ => self.drop_what_is_left(),
+            }
+            drop(machines);
             fence(Ordering::SeqCst);
             if self.0.left.is_empty() {
                 return;
@@ -162,13 +187,25 @@ impl Mailbox {
         // Windows are tens of microseconds long, and the kernel may add 50 to each sleep (prctl(2)).
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         loop {
-            let Ok(mut machines) = self.0.machines.lock() else { return self.drop_what_is_left() };
-            let Machines::Running(reactor, sleeps_until) = &mut *machines else { return };
-            *sleeps_until = self.advance(reactor);
-            let rest = sleeps_until.saturating_since(self.0.clock.now());
+            let mut machines = self.lock();
+            let Some((taken, next)) = self.advance(&mut machines, MOST) else {
+                let ended = std::mem::replace(&mut *machines, Machines::Stopped);
+                drop(machines);
+                self.work();
+                if let Machines::Failed(reactor) = ended {
+                    tracing::error!("a machine has panicked: the node does nothing any more");
+                    drop(reactor);
+                }
+                return;
+            };
+            let wakes_at = if taken == MOST { Time::ZERO } else { next };
+            if let Machines::Running(_, sleeps_until) = &mut *machines {
+                *sleeps_until = wakes_at;
+            }
             drop(machines);
             fence(Ordering::SeqCst);
             if self.0.left.is_empty() {
+                let rest = wakes_at.saturating_since(self.0.clock.now());
                 thread::park_timeout(Duration::from_nanos(rest.as_ns()));
             }
         }
@@ -177,28 +214,35 @@ impl Mailbox {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::sync::atomic::AtomicUsize;
 
+    use bytes::Bytes;
+    use slotcast_store::Content;
     use tokio::sync::oneshot;
 
     use super::*;
     use crate::{Limits, Node, NodeConfig};
+
+    fn node(folder: &Path) -> Node {
+        let config = NodeConfig {
+            folders: (0..3).map(|n| folder.join(n.to_string())).collect(),
+            group_size: 3,
+            replicas: 2,
+            segment_size: 1 << 20,
+            limits: Limits::default(),
+        };
+        Node::start(&config).expect("it starts")
+    }
 
     /// Of threads that leave events at the same time, the last one to go sees to it that all are taken: there is
     /// no other thread here that would.
     #[test]
     fn no_event_is_left_lying() {
         let folder = tempfile::tempdir().expect("a folder");
-        let config = NodeConfig {
-            folders: (0..3).map(|n| folder.path().join(n.to_string())).collect(),
-            group_size: 3,
-            replicas: 2,
-            segment_size: 1 << 20,
-            limits: Limits::default(),
-        };
-        let node = Node::start(&config).expect("it starts");
+        let node = node(folder.path());
         let machines = std::mem::replace(&mut *node.mailbox.lock(), Machines::Stopped);
-        let mailbox = Mailbox::new(Clock::start());
+        let mailbox = Mailbox::new(node.mailbox.0.clock);
         *mailbox.lock() = machines;
         // Both leave one at the same time, again and again: a thread that slept in between would come late.
         let turns = AtomicUsize::new(0);
@@ -241,14 +285,15 @@ mod tests {
 
     #[test]
     fn after_a_panic_nobody_waits() {
-        let mailbox = Mailbox::new(Clock::start());
-        let panics = || {
-            let _machines = mailbox.lock();
-            panic!("as a machine might");
-        };
-        thread::scope(|scope| assert!(scope.spawn(panics).join().is_err()));
-        let (reply, mut answer) = oneshot::channel();
-        mailbox.put(Event::MostReplicas(reply));
-        assert_eq!(answer.try_recv(), Err(oneshot::error::TryRecvError::Closed));
+        let folder = tempfile::tempdir().expect("a folder");
+        let node = node(folder.path());
+        let (reply, before) = oneshot::channel();
+        node.mailbox.put(Event::Put(Content::of(Bytes::from_static(b"x")), None, reply));
+        // No cluster has so many, and `Node::put_on` refuses it.
+        let (reply, wrong) = oneshot::channel();
+        node.mailbox.put(Event::Put(Content::of(Bytes::from_static(b"y")), Some(200), reply));
+        assert!(wrong.blocking_recv().is_err());
+        let _ = before.blocking_recv();
+        assert!(node.most_replicas().blocking_recv().is_err());
     }
 }

@@ -348,7 +348,6 @@ impl Reactor {
 
     fn look(&mut self, now: Time) {
         self.at(now + LOOK, Due::Look);
-        self.tell_whether_handed_over();
         for target in self.targets.keys().copied().collect::<Vec<_>>() {
             if let Some(host) = self.targets.get_mut(&target) {
                 host.look(now, &mut self.wishes, &mut self.news);
@@ -384,7 +383,7 @@ impl Reactor {
     pub(crate) fn run_due(&mut self, now: Time) {
         while let Some(Reverse((time, number))) = self.agenda.peek().copied() {
             if time > now {
-                return;
+                break;
             }
             self.agenda.pop();
             match self.due.remove(&number) {
@@ -424,6 +423,7 @@ impl Reactor {
             }
             self.settle(now);
         }
+        self.tell_whether_handed_over();
     }
 
     /// The chunk of a put is handed to each of its targets.
