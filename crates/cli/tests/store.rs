@@ -234,6 +234,12 @@ fn more_replicas_than_there_is_room_for_are_refused() {
         assert_eq!(output.status.code(), Some(2), "{text}");
         assert!(text.contains(says) && text.contains(replicas), "{text}");
     }
+    // More than fits on its way: the answer comes although not all was sent.
+    let large = folder.path().join("large");
+    std::fs::write(&large, vec![1; 32 << 20]).expect("room");
+    let output = served.run(&["put", "--replicas", "6", large.to_str().expect("UTF-8")]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("from 1 to 5"), "{text}");
     served.says(&["put", "--replicas", "5", "Cargo.toml"]);
 }
 

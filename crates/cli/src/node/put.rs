@@ -95,7 +95,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let bar = Bar::new(length);
         let mut content = Counted { inner: content, bar: &bar };
         let body = ureq::SendBody::from_reader(&mut content);
-        let answer = client.checked(client.agent().put(&url).send(body));
+        // A node that refuses says so before it is sent anything: afterwards nobody would read what it says.
+        let request = client.agent().put(&url).header("expect", "100-continue");
+        let answer = client.checked(request.send(body));
         bar.finish();
         let text = answer?.body_mut().read_to_string().map_err(|error| failed(&error))?;
         let answer: PutAnswer = serde_json::from_str(&text).map_err(|error| failed(&error))?;
