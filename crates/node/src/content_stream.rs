@@ -33,6 +33,14 @@ pub enum ContentError {
     /// Too few targets stored a chunk in time.
     #[error("chunk {0} could not be stored on enough targets")]
     TooFewReplicas(ChunkId),
+    /// Too few targets are available to store a chunk.
+    #[error("too few targets are available to store chunk {0}: try again later")]
+    TooFewAvailable(ChunkId),
+    /// Some targets that may hold a chunk are not available, and no other holds it.
+    #[error(
+        "chunk {0} is on none of the available targets; others, which may hold it, are not available"
+    )]
+    Uncertain(ChunkId),
     /// No target delivered a chunk in time.
     #[error("chunk {0} could not be fetched from any target")]
     Undelivered(ChunkId),
@@ -47,7 +55,9 @@ pub enum ContentError {
 fn meaning(chunk: ChunkId, failure: Failure) -> ContentError {
     match failure {
         Failure::NotFound => ContentError::NotFound(chunk),
+        Failure::Uncertain => ContentError::Uncertain(chunk),
         Failure::Undelivered => ContentError::Undelivered(chunk),
+        Failure::TooFewAvailable { .. } => ContentError::TooFewAvailable(chunk),
         Failure::NoCommonWindow | Failure::TooFewReplicas { .. } => {
             ContentError::TooFewReplicas(chunk)
         }

@@ -58,7 +58,10 @@ impl From<ContentError> for Problem {
             ContentError::BrokeOff(_) | ContentError::NoList(_) => StatusCode::BAD_REQUEST,
             ContentError::NotFound(_) => StatusCode::NOT_FOUND,
             ContentError::TooFewReplicas(_) => StatusCode::INSUFFICIENT_STORAGE,
-            ContentError::Undelivered(_) | ContentError::Stopped => StatusCode::SERVICE_UNAVAILABLE,
+            ContentError::TooFewAvailable(_)
+            | ContentError::Uncertain(_)
+            | ContentError::Undelivered(_)
+            | ContentError::Stopped => StatusCode::SERVICE_UNAVAILABLE,
         };
         Problem(status, error.to_string())
     }
@@ -124,7 +127,7 @@ async fn put_content(
     let stored = content_stream::store(&node, chunk_size, replicas, content).await;
     let content_stream::Stored { address, length, chunks } = match stored {
         Ok(stored) => stored,
-        Err(error @ ContentError::TooFewReplicas(_)) => {
+        Err(error @ (ContentError::TooFewReplicas(_) | ContentError::TooFewAvailable(_))) => {
             let Problem(status, message) = error.into();
             return Err(Problem(status, message + &why_not_stored(&node).await));
         }

@@ -427,6 +427,10 @@ const FIRST_DISK_RATE: Rate = Rate::from_bytes_per_s(400 << 20);
 /// so long that a slow one makes everybody wait who stores there.
 const QUEUE: QueueRule = QueueRule { time: Span::from_ms(50), most: Size::from_mib(32) };
 
+/// For how long a request is tried that too few members are available for: longer than a member is taken for
+/// silent that is only busy, and so short that a client hears of it within a second.
+const REFUSE_AFTER: Span = Span::from_ms(700);
+
 /// How long after its window an accepted transfer may come, and how long a bid is kept.
 const GRACE: Span = Span::from_secs(10);
 const HOLD: Span = Span::from_ms(200);
@@ -543,6 +547,7 @@ fn initiator_config(agreed: &Agreed, id: InitiatorId) -> InitiatorConfig {
         answer_timeout: patience.answers,
         ack_timeout: patience.acks,
         max_rounds: patience.rounds,
+        refuse_after: Some(REFUSE_AFTER),
         horizon: HORIZON,
     }
 }

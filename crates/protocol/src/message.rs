@@ -119,6 +119,9 @@ pub enum BidAnswer {
         /// How long to wait.
         retry_after: Span,
     },
+    /// The target cannot be used at present: it is not open, or it failed, or its node is not heard. Whether it
+    /// holds the chunk is not known.
+    Unavailable,
 }
 
 /// A window granted to one member of the group.
@@ -280,6 +283,8 @@ pub enum OfferAnswer {
         /// How long to wait.
         retry_after: Span,
     },
+    /// As [`BidAnswer::Unavailable`].
+    Unavailable,
 }
 
 /// Ends a round of asking for a get.

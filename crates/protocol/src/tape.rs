@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 
 use slotcast_units::{Rate, Size, Time};
 
-use crate::ids::{ChunkId, RequestId};
+use crate::group::Members;
+use crate::ids::{ChunkId, GroupId, RequestId};
 use crate::initiator::{InitiatorEffect, InitiatorInput};
 use crate::message::Message;
 use crate::target::{TargetEffect, TargetInput};
@@ -90,7 +91,7 @@ impl TargetHeard {
 
 /// What an initiator is told: requests of its user, and its inputs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[expect(missing_docs, reason = "the same fields as of `InitiatorInput::Delivered`")]
+#[expect(missing_docs, reason = "the same fields as in `InitiatorInput`")]
 pub enum InitiatorHeard {
     /// Put this chunk on so many targets, or on as many as the rules say.
     Put(ChunkId, Size, Option<u8>),
@@ -106,6 +107,10 @@ pub enum InitiatorHeard {
     Wake,
     /// A chunk arrived for a get.
     Delivered { request: RequestId, intact: bool },
+    /// Members of a group are not heard any more.
+    Unavailable { group: GroupId, members: Members },
+    /// Members of a group have started anew.
+    Restarted { group: GroupId, members: Members },
 }
 
 impl From<InitiatorInput<'_>> for InitiatorHeard {
@@ -115,6 +120,12 @@ impl From<InitiatorInput<'_>> for InitiatorHeard {
             InitiatorInput::Wake => InitiatorHeard::Wake,
             InitiatorInput::Delivered { request, intact } => {
                 InitiatorHeard::Delivered { request, intact }
+            }
+            InitiatorInput::Unavailable { group, members } => {
+                InitiatorHeard::Unavailable { group, members }
+            }
+            InitiatorInput::Restarted { group, members } => {
+                InitiatorHeard::Restarted { group, members }
             }
         }
     }

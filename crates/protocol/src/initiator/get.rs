@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use slotcast_units::{Size, Time};
 
 use super::round::Round;
-use super::{Failure, InitiatorEffect, Progress, Step};
+use super::{Failure, InitiatorEffect, Lost, Progress, Shortage, Step};
 use crate::group::Members;
 use crate::ids::{ChunkId, GroupId, RequestId};
 use crate::message::{GetAccept, GetRequest, Grant, Message, OfferAnswer};
@@ -31,6 +31,9 @@ pub(super) struct Get {
     without: Members,
     /// Members that failed to deliver.
     failed: Members,
+    /// Some member has offered the chunk in some round.
+    was_offered: bool,
+    shortage: Shortage,
     sender: Option<u8>,
     ask_at: Time,
     /// The next round asks for windows after this.
@@ -48,6 +51,8 @@ impl Get {
             offers: Vec::new(),
             without: Members::NONE,
             failed: Members::NONE,
+            was_offered: false,
+            shortage: Shortage::default(),
             sender: None,
             ask_at: Time::NEVER,
             not_before: Time::ZERO,
@@ -57,6 +62,10 @@ impl Get {
 
     pub(super) fn request(&self) -> RequestId {
         self.request
+    }
+
+    pub(super) fn group(&self) -> GroupId {
+        self.group
     }
 
     /// When [`Get::wake`] has something to do.
@@ -98,12 +107,16 @@ impl Get {
                     OfferAnswer::Window { window, size }
                         if step.config.believes(step.now, window) =>
                     {
+                        self.was_offered = true;
                         self.offers.push((offer.position, window, size));
                     }
                     OfferAnswer::Window { .. } => {}
                     OfferAnswer::NotHeld => self.without.insert(offer.position),
                     OfferAnswer::NotNow { retry_after } => {
                         self.round.not_now(retry_after.min(step.config.horizon));
+                    }
+                    OfferAnswer::Unavailable => {
+                        self.round.unavailable(Members::only(offer.position));
                     }
                 }
                 if self.round.is_complete() { self.choose(step) } else { Progress::Going }
@@ -127,6 +140,19 @@ impl Get {
         let effect = InitiatorEffect::GetDone { request: self.request, rounds: self.round.count };
         step.effects.push(effect);
         Progress::Over
+    }
+
+    /// Members are not heard any more, or have started anew: what they were to send does not come.
+    pub(super) fn lose_members(&mut self, lost: Lost, step: &mut Step<'_>) -> Progress {
+        if self.sender.is_some_and(|sender| lost.members.contains(sender)) {
+            return self.sender_failed(step);
+        }
+        if self.sender.is_some() || self.ask_at != Time::NEVER {
+            return Progress::Going;
+        }
+        self.offers.retain(|(position, ..)| !lost.members.contains(*position));
+        self.round.unavailable(lost.members);
+        if self.round.is_complete() { self.choose(step) } else { Progress::Going }
     }
 
     pub(super) fn wake(&mut self, step: &mut Step<'_>) -> Progress {
@@ -182,8 +208,18 @@ impl Get {
                 if self.offers.is_empty() {
                     // Whoever holds it is silent, full, or failed before: all get another chance,
                     // after a while.
+                    let is_short = self.failed.is_empty()
+                        && self.round.available.without(self.without).is_empty();
+                    if self.shortage.round_ended(step, is_short) {
+                        let reason = match self.was_offered {
+                            true => Failure::Undelivered,
+                            false => Failure::Uncertain,
+                        };
+                        return self.give_up(reason, step);
+                    }
                     self.failed = Members::NONE;
-                    let wait = self.round.retry_after.unwrap_or(step.config.answer_timeout);
+                    let pause = step.config.pause_without_members();
+                    let wait = self.round.retry_after.unwrap_or(pause);
                     return self.ask_again(step.now + wait, step);
                 }
                 // Offers came, but for times at which this initiator's own link is taken.
@@ -205,16 +241,7 @@ impl Get {
 
     fn ask_again(&mut self, at: Time, step: &mut Step<'_>) -> Progress {
         if self.round.count >= step.config.max_rounds {
-            if !self.round.asked.is_empty() {
-                self.end_round(None, step);
-            }
-            let reason = Failure::Undelivered;
-            step.effects.push(InitiatorEffect::Failed {
-                request: self.request,
-                rounds: self.round.count,
-                reason,
-            });
-            return Progress::Over;
+            return self.give_up(Failure::Undelivered, step);
         }
         if at <= step.now {
             self.ask(step);
@@ -222,6 +249,15 @@ impl Get {
             self.ask_at = at;
         }
         Progress::Going
+    }
+
+    fn give_up(&mut self, reason: Failure, step: &mut Step<'_>) -> Progress {
+        if !self.round.asked.is_empty() {
+            self.end_round(None, step);
+        }
+        let rounds = self.round.count;
+        step.effects.push(InitiatorEffect::Failed { request: self.request, rounds, reason });
+        Progress::Over
     }
 
     fn end_round(&mut self, grant: Option<Grant>, step: &mut Step<'_>) {

@@ -42,6 +42,9 @@ pub struct InitiatorConfig {
     pub ack_timeout: Span,
     /// Rounds of asking before a request is given up, 1 to 255.
     pub max_rounds: u8,
+    /// For how long a request is tried while too few members are available for it to succeed; none: through
+    /// all its rounds.
+    pub refuse_after: Option<Span>,
     /// Windows that start later than this from now are taken for nonsense, and longer waits cut.
     pub horizon: Span,
 }
@@ -52,6 +55,27 @@ impl InitiatorConfig {
         window.start.saturating_since(now) <= self.horizon
             && window.width() > Span::ZERO
             && window.width() <= self.horizon
+    }
+
+    /// From a round in which no member was available to the next.
+    fn pause_without_members(&self) -> Span {
+        let pause = self.refuse_after.map_or(Span::ZERO, |refuse_after| refuse_after / 10);
+        pause.max(self.answer_timeout)
+    }
+}
+
+/// Since when too few members are available for a request.
+#[derive(Debug, Clone, Copy, Default)]
+struct Shortage {
+    since: Option<Time>,
+}
+
+impl Shortage {
+    /// A round has ended, with too few members available or enough. Whether the request is to be given up.
+    fn round_ended(&mut self, step: &Step<'_>, is_short: bool) -> bool {
+        self.since = is_short.then(|| self.since.unwrap_or(step.now));
+        let lasts = self.since.map(|since| step.now.saturating_since(since));
+        lasts.zip(step.config.refuse_after).is_some_and(|(lasts, most)| lasts >= most)
     }
 }
 
@@ -69,6 +93,22 @@ pub enum InitiatorInput<'a> {
         /// Whether its content matches its name.
         intact: bool,
     },
+    /// Members of a group are not heard any more: nobody waits for their answers, transfers and
+    /// acknowledgements. They are asked again in later rounds.
+    Unavailable {
+        /// The group.
+        group: GroupId,
+        /// The members.
+        members: Members,
+    },
+    /// Members of a group have started anew, perhaps with another disk: what they had promised is void, and
+    /// what they had acknowledged for requests under way does not count until they say again that they hold it.
+    Restarted {
+        /// The group.
+        group: GroupId,
+        /// The members.
+        members: Members,
+    },
 }
 
 /// Why a request was given up.
@@ -81,8 +121,15 @@ pub enum Failure {
         /// How many are stored.
         stored: u8,
     },
-    /// No member of the group holds the chunk.
+    /// Too few members are available to store as many replicas as wanted.
+    TooFewAvailable {
+        /// How many are stored.
+        stored: u8,
+    },
+    /// No member of the group holds the chunk: all of them have said so.
     NotFound,
+    /// No member that is available holds the chunk, and others are not available.
+    Uncertain,
     /// All rounds are used up, and no member delivered.
     Undelivered,
 }
@@ -164,6 +211,13 @@ struct Step<'a> {
     groups: &'a GroupMap,
     shared: &'a mut Shared,
     effects: &'a mut Vec<InitiatorEffect>,
+}
+
+/// Members that are not heard any more, or have started anew.
+#[derive(Debug, Clone, Copy)]
+struct Lost {
+    members: Members,
+    restarted: bool,
 }
 
 /// Whether a request goes on.
@@ -377,6 +431,24 @@ impl Initiator {
                 {
                     gets.swap_remove(i);
                 }
+            }
+            InitiatorInput::Unavailable { group, members }
+            | InitiatorInput::Restarted { group, members } => {
+                let restarted = matches!(input, InitiatorInput::Restarted { .. });
+                let lost = Lost { members, restarted };
+                let mut i = 0;
+                while i < puts.len() {
+                    if puts[i].group() == group
+                        && puts[i].lose_members(lost, &mut step) == Progress::Over
+                    {
+                        spare.push(puts.swap_remove(i));
+                    } else {
+                        i += 1;
+                    }
+                }
+                gets.retain_mut(|get| {
+                    get.group() != group || get.lose_members(lost, &mut step) == Progress::Going
+                });
             }
             // A wish that was replaced; whoever answered it too would be asked ever more often.
             InitiatorInput::Wake if now < self.alarm => return,

@@ -19,7 +19,7 @@ use slotcast_units::{Size, Span, Time};
 use held::Held;
 
 use super::round::Round;
-use super::{Choosy, Failure, InitiatorEffect, Progress, Step};
+use super::{Choosy, Failure, InitiatorEffect, Lost, Progress, Shortage, Step};
 use crate::group::Members;
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
 use crate::message::{AckOutcome, BidAnswer, Grants, Message, PutAccept, PutRequest, ReplicaAck};
@@ -81,8 +81,9 @@ pub(super) struct Put {
     stored: Members,
     /// Members that a transfer is on its way to.
     pending: Members,
-    /// Members that failed; left out until nobody else is usable.
+    /// Members that failed; left out until nobody else is usable, or available.
     failed: Members,
+    shortage: Shortage,
     /// When to ask the next round.
     ask_at: Time,
     /// The next round asks for windows after this.
@@ -113,6 +114,7 @@ impl Default for Put {
             stored: Members::NONE,
             pending: Members::NONE,
             failed: Members::NONE,
+            shortage: Shortage::default(),
             ask_at: Time::NEVER,
             not_before: Time::ZERO,
             answers_due: Time::NEVER,
@@ -144,6 +146,10 @@ impl Put {
 
     pub(super) fn request(&self) -> RequestId {
         self.request
+    }
+
+    pub(super) fn group(&self) -> GroupId {
+        self.group
     }
 
     /// When [`Put::wake`] has something to do.
@@ -219,6 +225,7 @@ impl Put {
                     BidAnswer::NotNow { retry_after } => {
                         self.round.not_now(retry_after.min(step.config.horizon));
                     }
+                    BidAnswer::Unavailable => self.round.unavailable(Members::only(bid.position)),
                 }
                 if self.round.is_complete() { self.choose(step) } else { Progress::Going }
             }
@@ -246,6 +253,26 @@ impl Put {
             self.acks_due = Time::NEVER;
         }
         self.go_on(step)
+    }
+
+    /// Members are not heard any more, or have started anew: whatever is on its way to them is to go elsewhere.
+    pub(super) fn lose_members(&mut self, lost: Lost, step: &mut Step<'_>) -> Progress {
+        if lost.restarted {
+            self.stored = self.stored.without(lost.members);
+        }
+        let pending = self.pending.intersection(lost.members);
+        pending.iter().for_each(|position| self.drop_held(position, step));
+        self.pending = self.pending.without(pending);
+        self.failed = self.failed.union(pending);
+        if self.pending.is_empty() {
+            self.acks_due = Time::NEVER;
+        }
+        if self.answers_due == Time::NEVER {
+            return self.go_on(step);
+        }
+        self.bids.retain(|(position, ..)| !lost.members.contains(*position));
+        self.round.unavailable(lost.members);
+        if self.round.is_complete() { self.choose(step) } else { Progress::Going }
     }
 
     /// Some deadline has passed.
@@ -304,7 +331,8 @@ impl Put {
     fn ask_again(&mut self, at: Time, step: &mut Step<'_>) -> Progress {
         if self.round.count < step.config.max_rounds && !self.only_asks {
             let mut at = at;
-            if self.usable(step).without(self.failed).is_empty() {
+            let nobody_is_available = self.bids.is_empty() && self.round.available.is_empty();
+            if nobody_is_available || self.usable(step).without(self.failed).is_empty() {
                 // Everybody gets another chance, after a while.
                 self.failed = Members::NONE;
                 at = at.max(step.now + step.config.answer_timeout);
@@ -320,14 +348,28 @@ impl Put {
             // What is on its way may still arrive; the last acknowledgement decides.
             return Progress::Going;
         }
-        self.give_up(step)
+        let stored = self.stored_count();
+        self.give_up(Failure::TooFewReplicas { stored }, step)
     }
 
-    fn give_up(&mut self, step: &mut Step<'_>) -> Progress {
+    fn stored_count(&self) -> u8 {
+        u8::try_from(self.stored.len()).expect("at most 64 members")
+    }
+
+    /// Whether the members that are available are in too few failure domains, for too long. Those that failed
+    /// are not asked, and may be available.
+    fn is_hopeless(&mut self, step: &Step<'_>) -> bool {
+        if step.config.refuse_after.is_none() {
+            return false;
+        }
+        let possible = self.stored.union(self.pending).union(self.failed);
+        let possible = possible.union(self.round.available);
+        let is_short = step.groups.domains_of(self.group, possible) < usize::from(self.enough);
+        self.shortage.round_ended(step, is_short) && self.pending.is_empty()
+    }
+
+    fn give_up(&mut self, reason: Failure, step: &mut Step<'_>) -> Progress {
         self.cancel_round(step);
-        #[expect(clippy::cast_possible_truncation, reason = "at most 64 members")]
-        let stored = self.stored.len() as u8;
-        let reason = Failure::TooFewReplicas { stored };
         step.effects.push(InitiatorEffect::Failed {
             request: self.request,
             rounds: self.round.count,
@@ -340,7 +382,7 @@ impl Put {
     /// next time; or else as long as the members asked for, or until the silent may be back.
     fn pause(&self, step: &Step<'_>) -> Span {
         if self.bids.is_empty() {
-            self.round.retry_after.unwrap_or(step.config.answer_timeout)
+            self.round.retry_after.unwrap_or(step.config.pause_without_members())
         } else {
             Span::ZERO
         }

@@ -14,6 +14,8 @@ pub(super) struct Round {
     pub(super) asked: Members,
     /// Of these, the ones that have not answered.
     silent: Members,
+    /// Of these, the ones that have answered and are available.
+    pub(super) available: Members,
     /// Shortest wait that a member without room for a reservation asked for.
     pub(super) retry_after: Option<Span>,
 }
@@ -22,7 +24,8 @@ impl Round {
     /// Starts the next round; gives its number.
     pub(super) fn begin(&mut self, asked: Members) -> u8 {
         let number = self.count;
-        *self = Round { count: number + 1, asked, silent: asked, retry_after: None };
+        let (available, retry_after) = (Members::NONE, None);
+        *self = Round { count: number + 1, asked, silent: asked, available, retry_after };
         number
     }
 
@@ -33,7 +36,17 @@ impl Round {
 
     /// Takes note of an answer; false if it belongs to another round, or is a repeated one.
     pub(super) fn answered(&mut self, round: u8, position: u8) -> bool {
-        self.number() == round && self.silent.remove(position)
+        let is_new = self.number() == round && self.silent.remove(position);
+        if is_new {
+            self.available.insert(position);
+        }
+        is_new
+    }
+
+    /// `members` are not available: they are not waited for, whether they have answered or not.
+    pub(super) fn unavailable(&mut self, members: Members) {
+        self.silent = self.silent.without(members);
+        self.available = self.available.without(members);
     }
 
     /// A member has no room for a reservation.

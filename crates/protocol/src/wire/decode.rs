@@ -197,6 +197,7 @@ impl Reader<'_> {
             }),
             layout::ALREADY_STORED => Ok(BidAnswer::AlreadyStored),
             layout::RAISING => Ok(BidAnswer::Raising),
+            layout::UNAVAILABLE => Ok(BidAnswer::Unavailable),
             layout::NOT_NOW => Ok(BidAnswer::NotNow { retry_after: self.span()? }),
             tag => Err(WireError::Tag { field: "answer of a bid", tag }),
         }
@@ -209,6 +210,7 @@ impl Reader<'_> {
             }
             layout::NOT_HELD => Ok(OfferAnswer::NotHeld),
             layout::NOT_NOW => Ok(OfferAnswer::NotNow { retry_after: self.span()? }),
+            layout::UNAVAILABLE => Ok(OfferAnswer::Unavailable),
             tag => Err(WireError::Tag { field: "answer of an offer", tag }),
         }
     }

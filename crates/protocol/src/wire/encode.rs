@@ -47,7 +47,7 @@ pub fn encoded_len(message: &Message) -> usize {
                 layout::ANSWER_LEN
                     + match m.answer {
                         BidAnswer::Window { .. } => layout::WINDOW_LEN + layout::TIME_LEN,
-                        BidAnswer::AlreadyStored | BidAnswer::Raising => 0,
+                        BidAnswer::AlreadyStored | BidAnswer::Raising | BidAnswer::Unavailable => 0,
                         BidAnswer::NotNow { .. } => layout::TIME_LEN,
                     }
             }
@@ -58,7 +58,7 @@ pub fn encoded_len(message: &Message) -> usize {
                 layout::ANSWER_LEN
                     + match m.answer {
                         OfferAnswer::Window { .. } => layout::WINDOW_LEN + layout::SIZE_LEN,
-                        OfferAnswer::NotHeld => 0,
+                        OfferAnswer::NotHeld | OfferAnswer::Unavailable => 0,
                         OfferAnswer::NotNow { .. } => layout::TIME_LEN,
                     }
             }
@@ -143,6 +143,7 @@ fn body(message: &Message, out: &mut Vec<u8>) {
                 }
                 BidAnswer::AlreadyStored => out.push(layout::ALREADY_STORED),
                 BidAnswer::Raising => out.push(layout::RAISING),
+                BidAnswer::Unavailable => out.push(layout::UNAVAILABLE),
                 BidAnswer::NotNow { retry_after } => {
                     out.push(layout::NOT_NOW);
                     span(retry_after, out);
@@ -182,6 +183,7 @@ fn body(message: &Message, out: &mut Vec<u8>) {
                     size(held, out);
                 }
                 OfferAnswer::NotHeld => out.push(layout::NOT_HELD),
+                OfferAnswer::Unavailable => out.push(layout::UNAVAILABLE),
                 OfferAnswer::NotNow { retry_after } => {
                     out.push(layout::NOT_NOW);
                     span(retry_after, out);

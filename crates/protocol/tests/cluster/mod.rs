@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use slotcast_protocol::{
-    Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, Failure, GetRules,
-    GroupId, GroupMap, Holdings, IdleExtension, Initiator, InitiatorConfig, InitiatorEffect,
-    InitiatorId, InitiatorInput, Members, Message, OfferRule, Proxy, ProxyChoice, ProxyConfig,
-    ProxyEffect, ProxyInput, PutRequest, PutRules, RequestId, State, Target, TargetConfig,
-    TargetEffect, TargetId, TargetInput, Timing, Window, WindowRule,
+    Backpressure, Bid, BidAnswer, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, Failure,
+    GetRequest, GetRules, GroupId, GroupMap, Holdings, IdleExtension, Initiator, InitiatorConfig,
+    InitiatorEffect, InitiatorId, InitiatorInput, Members, Message, Offer, OfferAnswer, OfferRule,
+    Proxy, ProxyChoice, ProxyConfig, ProxyEffect, ProxyInput, PutRequest, PutRules, RequestId,
+    State, Target, TargetConfig, TargetEffect, TargetId, TargetInput, Timing, Window, WindowRule,
     selection::{SequenceRule, Ties},
 };
 use slotcast_units::{Rate, Size, Span, Time};
@@ -137,6 +137,7 @@ pub struct TestCluster {
     /// Deliveries on their way to each initiator, to see that none overlap.
     delivering: Vec<Vec<Window>>,
     put_rules: PutRules,
+    refuse_after: Option<Span>,
     disk_rate: Rate,
     fate: Fate,
     due: BTreeMap<(Time, u64), Due>,
@@ -145,7 +146,7 @@ pub struct TestCluster {
 }
 
 /// An initiator of the test cluster.
-fn initiator(id: u32, put: PutRules) -> Initiator {
+fn initiator(id: u32, put: PutRules, refuse_after: Option<Span>) -> Initiator {
     Initiator::new(InitiatorConfig {
         id: InitiatorId(id),
         timing: Timing::published(),
@@ -154,6 +155,7 @@ fn initiator(id: u32, put: PutRules) -> Initiator {
         answer_timeout: ANSWER_TIMEOUT,
         ack_timeout: ACK_TIMEOUT,
         max_rounds: 40,
+        refuse_after,
         horizon: Span::from_secs(10),
     })
 }
@@ -191,6 +193,21 @@ fn target(
     })
 }
 
+/// What a host answers for a member that is not heard.
+fn unavailable(message: &Message, position: u8) -> Option<Message> {
+    match *message {
+        Message::PutRequest(PutRequest { request, round, .. }) => {
+            let answer = BidAnswer::Unavailable;
+            Some(Message::Bid(Bid { request, round, position, answer }))
+        }
+        Message::GetRequest(GetRequest { request, round, .. }) => {
+            let answer = OfferAnswer::Unavailable;
+            Some(Message::Offer(Offer { request, round, position, answer }))
+        }
+        _ => None,
+    }
+}
+
 impl TestCluster {
     /// With one initiator.
     pub fn new(delivery: Delivery, targets: u32, domain: u32, fate: Fate) -> TestCluster {
@@ -210,7 +227,7 @@ impl TestCluster {
         };
         TestCluster {
             now: Time::ZERO,
-            initiators: vec![initiator(0, put_rules)],
+            initiators: vec![initiator(0, put_rules, None)],
             proxies: Vec::new(),
             targets: (0..targets)
                 .map(|t| target(t, &groups, window_rule, OfferRule::FirstFit, disk_rate))
@@ -233,6 +250,7 @@ impl TestCluster {
             incarnations: vec![0; targets as usize],
             delivering: vec![Vec::new()],
             put_rules,
+            refuse_after: None,
             disk_rate,
             fate,
             due: BTreeMap::new(),
@@ -242,9 +260,40 @@ impl TestCluster {
         }
     }
 
+    /// Requests are given up when too few members were available for so long, and dead members are answered
+    /// for by the host, which knows that they are not heard.
+    pub fn refusing(mut self, refuse_after: Span) -> TestCluster {
+        self.refuse_after = Some(refuse_after);
+        let n = self.initiators.len() as u32;
+        self.initiators(n)
+    }
+
+    /// Target `t` stops now, with what is on its disk, and the initiators hear of it.
+    pub fn lose(&mut self, t: u32) {
+        self.step(Due::Down(t));
+        let (group, position) = self.groups.seat(TargetId(t));
+        let members = Members::only(position);
+        for i in 0..self.initiators.len() as u32 {
+            self.tell_initiator(i, InitiatorInput::Unavailable { group, members });
+        }
+    }
+
+    /// Target `t` starts anew with an empty disk, before anybody has missed it, and the initiators hear of it.
+    pub fn replace(&mut self, t: u32) {
+        self.step(Due::Down(t));
+        self.disks[t as usize] = Disk::default();
+        self.step(Due::Up(t));
+        let (group, position) = self.groups.seat(TargetId(t));
+        let members = Members::only(position);
+        for i in 0..self.initiators.len() as u32 {
+            self.tell_initiator(i, InitiatorInput::Restarted { group, members });
+        }
+    }
+
     /// With `n` initiators.
     pub fn initiators(mut self, n: u32) -> TestCluster {
-        self.initiators = (0..n).map(|id| initiator(id, self.put_rules)).collect();
+        self.initiators =
+            (0..n).map(|id| initiator(id, self.put_rules, self.refuse_after)).collect();
         self.delivering = vec![Vec::new(); n as usize];
         self
     }
@@ -596,7 +645,14 @@ impl TestCluster {
                     for position in to.iter() {
                         let TargetId(t) = self.groups.members(group)[usize::from(position)];
                         let at = self.now + Timing::published().one_way();
-                        self.send(at, Due::ToTarget(t, message));
+                        match unavailable(&message, position) {
+                            Some(answer)
+                                if self.refuse_after.is_some() && self.dead.contains(&t) =>
+                            {
+                                self.at(self.now, Due::ToInitiator(i, answer));
+                            }
+                            _ => self.send(at, Due::ToTarget(t, message)),
+                        }
                     }
                 }
                 InitiatorEffect::Transfer { request, chunk, size, group, to, start } => {

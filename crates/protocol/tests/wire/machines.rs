@@ -146,6 +146,7 @@ impl Stage {
             answer_timeout: Span::from_ms(1),
             ack_timeout: Span::from_ms(10),
             max_rounds: 5,
+            refuse_after: Some(Span::from_ms(5)),
             horizon: Span::from_ns(1 << 61),
         });
         let mut stage = Stage {

@@ -317,6 +317,7 @@ fn bid_answer() -> impl Strategy<Value = BidAnswer> {
         }),
         1 => Just(BidAnswer::AlreadyStored),
         1 => Just(BidAnswer::Raising),
+        1 => Just(BidAnswer::Unavailable),
         1 => ns().prop_map(|ns| BidAnswer::NotNow { retry_after: Span::from_ns(ns) }),
     ]
 }
@@ -325,6 +326,7 @@ fn offer_answer() -> impl Strategy<Value = OfferAnswer> {
     prop_oneof![
         3 => (window(), size()).prop_map(|(window, size)| OfferAnswer::Window { window, size }),
         1 => Just(OfferAnswer::NotHeld),
+        1 => Just(OfferAnswer::Unavailable),
         1 => ns().prop_map(|ns| OfferAnswer::NotNow { retry_after: Span::from_ns(ns) }),
     ]
 }

@@ -124,6 +124,7 @@ fn detail(message: &Message) -> String {
             }
             BidAnswer::AlreadyStored => format!("member={} already-stored", m.position),
             BidAnswer::Raising => format!("member={} raising", m.position),
+            BidAnswer::Unavailable => format!("member={} unavailable", m.position),
             BidAnswer::NotNow { retry_after } => {
                 format!("member={} not-now retry-after={retry_after}", m.position)
             }
@@ -140,6 +141,7 @@ fn detail(message: &Message) -> String {
         Message::Offer(m) => match m.answer {
             OfferAnswer::Window { window, .. } => format!("member={} window={window}", m.position),
             OfferAnswer::NotHeld => format!("member={} not-held", m.position),
+            OfferAnswer::Unavailable => format!("member={} unavailable", m.position),
             OfferAnswer::NotNow { retry_after } => {
                 format!("member={} not-now retry-after={retry_after}", m.position)
             }

@@ -187,6 +187,16 @@ impl ReplicastModel {
                 let input = InitiatorInput::Delivered { request, intact };
                 machine.handle(entry.now, input, &self.groups, &mut did);
             }
+            InitiatorHeard::Unavailable { group, members } => {
+                let (group, members) = (*group, *members);
+                let input = InitiatorInput::Unavailable { group, members };
+                machine.handle(entry.now, input, &self.groups, &mut did);
+            }
+            InitiatorHeard::Restarted { group, members } => {
+                let (group, members) = (*group, *members);
+                let input = InitiatorInput::Restarted { group, members };
+                machine.handle(entry.now, input, &self.groups, &mut did);
+            }
         }
         did
     }

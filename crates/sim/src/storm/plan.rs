@@ -18,6 +18,8 @@ pub(super) const GONE_AFTER: Span = Span::from_ms(4);
 
 const SEGMENT: u64 = 64 << 10;
 const ANSWERS: Span = Span::from_us(400);
+/// Longer than an acknowledgement is waited for, and than most faults of the network last.
+const REFUSE: Span = Span::from_ms(40);
 const ACKS: Span = Span::from_ms(15);
 const HORIZON: Span = Span::from_secs(1);
 
@@ -175,6 +177,7 @@ impl Plan {
             answer_timeout: ANSWERS,
             ack_timeout: ACKS,
             max_rounds: 60,
+            refuse_after: Some(REFUSE),
             horizon: HORIZON,
         }
     }

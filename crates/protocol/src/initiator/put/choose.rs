@@ -30,6 +30,10 @@ impl Put {
             // Those that hold it for fewer replicas count when they have raised the number.
             return self.ask_again(step.now, step);
         }
+        if self.is_hopeless(step) {
+            let stored = self.stored_count();
+            return self.give_up(Failure::TooFewAvailable { stored }, step);
+        }
         self.collect_candidates(step);
         match step.config.put.window_rule.delivery {
             Delivery::Multicast => self.choose_common_window(need, step),
