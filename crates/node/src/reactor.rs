@@ -42,6 +42,9 @@ pub type PutResult = Result<(), Failure>;
 /// How a get ended.
 pub type GetResult = Result<Content, Failure>;
 
+/// How long the other nodes are kept from a node whose targets are not open.
+const OPENED_WITHIN: Span = Span::from_secs(60);
+
 /// How often folders are looked at.
 const LOOK: Span = Span::from_secs(1);
 
@@ -147,6 +150,8 @@ enum Due {
     NodeGone(u32),
     /// Folders may have disappeared.
     Look,
+    /// Targets have had their time to open.
+    Join,
 }
 
 /// Between machines of this node.
@@ -243,6 +248,15 @@ impl Reactor {
             }
         }
         self.at(now + LOOK, Due::Look);
+        self.at(now + OPENED_WITHIN, Due::Join);
+    }
+
+    /// The other nodes are spoken with from when the targets are open, so that they are not told of a node
+    /// that does not know yet what it holds, and replace it.
+    fn join(&mut self) {
+        if let Some(remote) = &mut self.remote {
+            remote.join();
+        }
     }
 
     /// When something is due next.
@@ -419,6 +433,7 @@ impl Reactor {
                     }
                 }
                 Some(Due::Look) => self.look(now),
+                Some(Due::Join) => self.join(),
                 None => {}
             }
             self.settle(now);
@@ -534,6 +549,7 @@ impl Reactor {
             }
         }
         if let Some((_, opened)) = self.opened.take_if(|(count, _)| *count == 0) {
+            self.join();
             let _ = opened.send(());
         }
     }

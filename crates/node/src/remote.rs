@@ -40,9 +40,6 @@ pub(crate) struct Remote {
 /// The node of an empty seat.
 const NOBODY: u32 = u32::MAX;
 
-/// How long an initiator should wait for a node that is not there.
-const AWAY: Span = Span::from_ms(50);
-
 impl Remote {
     pub(crate) fn new(
         node: u32,
@@ -229,6 +226,15 @@ impl Remote {
         }
     }
 
+    /// A node has not been heard for a moment, or is heard again.
+    pub(crate) fn responds(&mut self, node: u32, responds: bool) {
+        if responds {
+            self.silent.remove(&node);
+        } else {
+            self.silent.insert(node, Time::ZERO);
+        }
+    }
+
     pub(crate) fn peer(&mut self, now: Time, node: u32, is_up: bool) {
         if is_up {
             self.down.remove(&node);
@@ -256,10 +262,21 @@ impl Remote {
         since.is_some_and(|since| now.saturating_since(*since) >= self.gone_after)
     }
 
-    /// The groups that a node has members of.
-    pub(crate) fn groups_of(&self, node: u32) -> Vec<GroupId> {
-        let all = (0..).map(GroupId).zip(&self.nodes);
-        all.filter(|(_, nodes)| nodes.contains(&node)).map(|(group, _)| group).collect()
+    /// The groups that a node has members of, and their positions there.
+    pub(crate) fn members_of(&self, node: u32) -> Vec<(GroupId, Members)> {
+        let positions = |nodes: &Vec<u32>| {
+            let mut members = Members::NONE;
+            let of_node = (0..).zip(nodes).filter(|(_, other)| **other == node);
+            of_node.for_each(|(position, _)| members.insert(position));
+            members
+        };
+        let all = (0..).map(GroupId).zip(self.nodes.iter().map(positions));
+        all.filter(|(_, members)| !members.is_empty()).collect()
+    }
+
+    /// Begins to hear the other nodes, and to be heard by them.
+    pub(crate) fn join(&mut self) {
+        self.network.join();
     }
 
     /// The nodes of members of `group`, each once.
@@ -291,7 +308,7 @@ fn seats(groups: &GroupMap, node_of: &BTreeMap<TargetId, u32>) -> (Vec<Vec<u32>>
 fn concluding_nothing(message: Message) -> Message {
     match message {
         Message::Offer(Offer { request, round, position, answer: OfferAnswer::NotHeld }) => {
-            let answer = OfferAnswer::NotNow { retry_after: AWAY };
+            let answer = OfferAnswer::Unavailable;
             Message::Offer(Offer { request, round, position, answer })
         }
         other => other,
@@ -311,21 +328,20 @@ fn times(message: &Message) -> u32 {
     }
 }
 
-/// What is answered for a member that cannot, so that nobody waits for it: that it has no window now. That is
-/// true, and concludes nothing about what it holds.
+/// What is answered for a member that cannot, so that nobody waits for it.
 pub(crate) fn answer_for(message: &Message, position: u8) -> Option<Message> {
     Some(match message {
         Message::PutRequest(asked) => Message::Bid(Bid {
             request: asked.request,
             round: asked.round,
             position,
-            answer: BidAnswer::NotNow { retry_after: AWAY },
+            answer: BidAnswer::Unavailable,
         }),
         Message::GetRequest(asked) => Message::Offer(Offer {
             request: asked.request,
             round: asked.round,
             position,
-            answer: OfferAnswer::NotNow { retry_after: AWAY },
+            answer: OfferAnswer::Unavailable,
         }),
         _ => return None,
     })

@@ -81,7 +81,10 @@ pub fn loopback(
             link_rate: None,
         };
         let tell: Tell = Arc::new(move |event| drop(events.send(event)));
-        Network::start(&config, &tell).map(|network| (network, inbox))
+        Network::start(&config, &tell).map(|mut network| {
+            network.join();
+            (network, inbox)
+        })
     };
     let (sender, sender_events) = start(0)?;
     let (_receiver, receiver_events) = start(1)?;

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 
-use crossbeam_channel::{Sender, unbounded};
+use crossbeam_channel::{Sender, bounded, unbounded};
 use slotcast_protocol::{GroupId, GroupMap, Members, Message, RequestId, TargetId};
 use slotcast_store::Content;
 use slotcast_transport::{Address, Body, Key};
@@ -64,6 +64,11 @@ pub(crate) enum NetworkEvent {
     NotReached(RequestId, Members),
     /// A peer is heard again, or not any more.
     Peer(u32, bool),
+    /// A peer that is heard responds again, or has not been heard for a moment.
+    Responds(u32, bool),
+    /// A peer that was heard before is another incarnation now: it has forgotten its promises, and may have
+    /// lost what it held.
+    Restarted(u32),
 }
 
 /// A message, as it was said: on the sender's clock.
@@ -110,16 +115,24 @@ pub(crate) struct Network {
     shared: Arc<Shared>,
     sender: Sender<ToSender>,
     threads: Vec<JoinHandle<()>>,
+    /// The threads wait until it is dropped. Nothing is sent on it.
+    gate: Option<Sender<()>>,
 }
 
 impl Network {
+    /// Opens the sockets. Nothing is sent and heard before [`Network::join`].
     pub(crate) fn start(config: &NetworkConfig<'_>, tell: &Tell) -> io::Result<Network> {
         let shared = Arc::new(Shared::new(config, Key::new(config.secret))?);
         let multicast = receiver::multicast_sockets(config, &shared);
         let (to_sender, for_sender) = unbounded();
         let mut threads = Vec::new();
+        let (gate, at_gate) = bounded::<()>(0);
         let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
-            thread::Builder::new().name(name.into()).spawn(run)
+            let at_gate = at_gate.clone();
+            thread::Builder::new().name(name.into()).spawn(move || {
+                let _ = at_gate.recv();
+                run();
+            })
         };
         let sender = sender::Chunks::new(
             shared.clone(),
@@ -131,7 +144,12 @@ impl Network {
         let receiver =
             receiver::Receiver::new(shared.clone(), multicast, tell.clone(), to_sender.clone());
         threads.push(spawn("udp-receive", Box::new(move || receiver.run()))?);
-        Ok(Network { shared, sender: to_sender, threads })
+        Ok(Network { shared, sender: to_sender, threads, gate: Some(gate) })
+    }
+
+    /// Begins to speak with the other nodes.
+    pub(crate) fn join(&mut self) {
+        self.gate = None;
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
@@ -210,6 +228,7 @@ impl Drop for Network {
     fn drop(&mut self) {
         self.shared.stops.store(true, Ordering::Relaxed);
         let _ = self.sender.send(ToSender::Stop);
+        self.gate = None;
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
@@ -220,8 +239,12 @@ impl Drop for Network {
 pub(crate) const MOST_CHUNK: u32 = 8 << 20;
 
 /// How often a node says something to each peer, so that clocks are compared and silence is noticed.
-pub(crate) const BEAT: Span = Span::from_ms(500);
-/// The same while nothing is known of the peer.
+pub(crate) const BEAT: Span = Span::from_ms(100);
+/// The same while nothing is known of some peer and this node is young.
 pub(crate) const FIRST_BEAT: Span = Span::from_ms(50);
-/// A peer that was not heard for so long is not waited for.
+/// How long it is.
+pub(crate) const YOUTH: Span = Span::from_secs(5);
+/// Requests do not wait for a peer that was not heard for so long: some beats were lost, or it is not there.
+pub(crate) const UNRESPONSIVE: Span = Span::from_ms(450);
+/// A peer that was not heard for so long is taken for away.
 pub(crate) const SILENCE: Span = Span::from_ms(2500);

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use slotcast_transport::{ClockOffset, Header, Replay, Stamps};
 use slotcast_units::{Span, Time};
 
-use super::SILENCE;
+use super::{SILENCE, UNRESPONSIVE};
 
 /// Another node of the map.
 pub(crate) struct Peer {
@@ -27,15 +27,17 @@ pub(super) struct PeerState {
     last: Option<(Time, Time)>,
     /// Whether the reactor believes that it is there.
     pub(super) is_up: bool,
+    /// Whether the reactor believes that it responds.
+    pub(super) responds: bool,
 }
 
 /// What to make of a datagram of a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It is new, and of the peer's present life.
+    /// It is new, and of the peer's present incarnation.
     Believed,
-    /// The same, and the first one of a new life.
-    BelievedAnew,
+    /// The same, and the first one of an incarnation; whether another one was believed before.
+    BelievedAnew(bool),
     /// It was heard before.
     Replayed,
     /// It is of a life that has not yet shown that it hears this node now.
@@ -63,6 +65,7 @@ impl Peer {
             offset: ClockOffset::new(),
             last: None,
             is_up: false,
+            responds: false,
         };
         Peer { number, address, state: Mutex::new(state) }
     }
@@ -85,12 +88,12 @@ impl PeerState {
             if !echoed.is_some_and(|echo| echo >= began && echo > self.adopted && echo <= now) {
                 return Verdict::Unproven;
             }
-            self.incarnation = Some(header.incarnation);
+            let before = self.incarnation.replace(header.incarnation);
             self.adopted = now;
             self.replay = Replay::new();
             self.offset = ClockOffset::new();
             self.last = None;
-            verdict = Verdict::BelievedAnew;
+            verdict = Verdict::BelievedAnew(before.is_some());
         }
         if !self.replay.is_new(header.sequence) {
             return Verdict::Replayed;
@@ -110,9 +113,11 @@ impl PeerState {
         self.last.map(|(stamp, received)| (stamp, now.saturating_since(received)))
     }
 
-    /// Whether it was heard lately.
-    pub(super) fn is_heard(&self, now: Time) -> bool {
-        self.last.is_some_and(|(_, received)| now.saturating_since(received) < SILENCE)
+    /// Whether it is there, and whether it responds: it was heard lately, and a moment ago.
+    pub(super) fn is_heard(&self, now: Time) -> (bool, bool) {
+        let heard_within =
+            |span| self.last.is_some_and(|(_, received)| now.saturating_since(received) < span);
+        (heard_within(SILENCE), heard_within(UNRESPONSIVE))
     }
 
     pub(super) fn offset(&self) -> &ClockOffset {
@@ -146,7 +151,7 @@ mod tests {
             "of an earlier life of this node"
         );
         assert_eq!(judge(1100, header(7, 3, Some(1101))), Verdict::Unproven, "of the future");
-        assert_eq!(judge(1100, header(7, 4, Some(1050))), Verdict::BelievedAnew);
+        assert_eq!(judge(1100, header(7, 4, Some(1050))), Verdict::BelievedAnew(false));
         assert_eq!(judge(1110, header(7, 4, Some(1050))), Verdict::Replayed);
         assert_eq!(judge(1110, header(7, 5, None)), Verdict::Believed);
         assert_eq!(
@@ -154,7 +159,7 @@ mod tests {
             Verdict::Unproven,
             "as old as what is believed"
         );
-        assert_eq!(judge(1200, header(8, 2, Some(1150))), Verdict::BelievedAnew);
+        assert_eq!(judge(1200, header(8, 2, Some(1150))), Verdict::BelievedAnew(true));
         assert_eq!(
             judge(1300, header(7, 6, Some(1150))),
             Verdict::Unproven,

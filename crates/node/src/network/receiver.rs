@@ -155,7 +155,11 @@ impl Receiver {
         drop(state);
         match verdict {
             Verdict::Believed => {}
-            Verdict::BelievedAnew => {
+            Verdict::BelievedAnew(was_known) => {
+                if was_known {
+                    let restarted = NetworkEvent::Restarted(peer.number);
+                    (self.tell)(Event::Network(Box::new(restarted)));
+                }
                 self.inbox.forget(peer.number);
                 // So that it believes this node as soon.
                 shared.send_to(peer.number, Body::Clock { wants_answer: true, heard: Vec::new() });

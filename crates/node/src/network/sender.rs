@@ -11,8 +11,9 @@ use slotcast_transport::{Body, Data, Datagram, HEADER_LEN, Next, Pace, Report, S
 use slotcast_units::{Size, Span, Time};
 
 use super::counters::count;
+use super::peer::Peer;
 use super::shared::Shared;
-use super::{BEAT, FIRST_BEAT, NetworkEvent, ToSend};
+use super::{BEAT, FIRST_BEAT, NetworkEvent, ToSend, UNRESPONSIVE, YOUTH};
 use crate::mailbox::Tell;
 use crate::reactor::Event;
 
@@ -108,6 +109,9 @@ pub(super) struct Chunks {
     /// What chunks may take of the link, if that is limited.
     limit: Option<TokenBucket>,
 }
+
+/// How often the multicast of each group is probed.
+const PROBE: Span = Span::from_secs(1);
 
 /// The longest that one call of the system can send.
 const BATCH: usize = 65_000;
@@ -258,26 +262,39 @@ impl Chunks {
         }
     }
 
+    /// Tells the reactor if a peer is heard again, or not any more.
+    fn judge(&self, now: Time, peer: &Peer) {
+        let (was, is) = {
+            let mut state = peer.state();
+            let was = (state.is_up, state.responds);
+            (state.is_up, state.responds) = state.is_heard(now);
+            (was, (state.is_up, state.responds))
+        };
+        let tell = |event| (self.tell)(Event::Network(Box::new(event)));
+        if was.0 != is.0 {
+            tell(NetworkEvent::Peer(peer.number, is.0));
+        }
+        if was.1 != is.1 {
+            tell(NetworkEvent::Responds(peer.number, is.1));
+        }
+    }
+
     /// Says something to every peer, and probes the multicast.
     fn beat(&mut self, now: Time) {
         let shared = &self.shared;
         if now >= self.next_beat {
             let mut all_known = true;
+            // A node that stood still has heard nobody meanwhile, and listens first.
+            let stood_still = now.saturating_since(self.next_beat) > UNRESPONSIVE / 2;
             for peer in shared.view().peers.values() {
-                let (was_up, is_up) = {
-                    let mut state = peer.state();
-                    let is_up = state.is_heard(now);
-                    (std::mem::replace(&mut state.is_up, is_up), is_up)
-                };
-                all_known &= is_up;
-                if was_up != is_up {
-                    let event = NetworkEvent::Peer(peer.number, is_up);
-                    (self.tell)(Event::Network(Box::new(event)));
+                if !stood_still {
+                    self.judge(now, peer);
                 }
+                all_known &= peer.state().is_up;
                 let heard = shared.reach().heard_of(now, peer.number).collect();
                 shared.send_to(peer.number, Body::Clock { wants_answer: true, heard });
             }
-            let is_young = now.saturating_since(shared.clock.began()) < BEAT * 10;
+            let is_young = now.saturating_since(shared.clock.began()) < YOUTH;
             self.next_beat = now + if all_known || !is_young { BEAT } else { FIRST_BEAT };
         }
         if now >= self.next_probe {
@@ -290,7 +307,7 @@ impl Chunks {
                     shared.send_multicast(address, Body::Probe(group));
                 }
             }
-            self.next_probe = now + BEAT * 2;
+            self.next_probe = now + PROBE;
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What other nodes tell this one.
 
+use slotcast_protocol::InitiatorInput;
 use slotcast_units::{Size, Time};
 use tracing::{info, warn};
 
@@ -27,6 +28,21 @@ impl Reactor {
                     warn!(node, address, gone_after_ms, "peer down");
                     self.at(now + gone_after, Due::NodeGone(node));
                 }
+            }
+            NetworkEvent::Responds(node, responds) => {
+                remote.responds(node, responds);
+                if !responds {
+                    for (group, members) in remote.members_of(node) {
+                        self.tell_initiator(now, InitiatorInput::Unavailable { group, members });
+                    }
+                }
+            }
+            NetworkEvent::Restarted(node) => {
+                info!(node, "peer started anew: what it holds is checked");
+                for (group, members) in remote.members_of(node) {
+                    self.tell_initiator(now, InitiatorInput::Restarted { group, members });
+                }
+                self.node_changed(now, node);
             }
             NetworkEvent::NotReached(request, members) => {
                 remote.not_reached(request, members, &mut self.local);

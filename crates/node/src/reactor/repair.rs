@@ -89,8 +89,8 @@ impl Reactor {
     }
 
     pub(super) fn node_changed(&mut self, now: Time, node: u32) {
-        let groups = self.remote.as_ref().map(|remote| remote.groups_of(node));
-        for group in groups.unwrap_or_default() {
+        let members = self.remote.as_ref().map(|remote| remote.members_of(node));
+        for (group, _) in members.unwrap_or_default() {
             self.expect_walk(now, group);
         }
     }

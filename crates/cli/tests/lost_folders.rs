@@ -1,0 +1,46 @@
+//! Targets that come back empty before anybody has missed them, one after another.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "it has processes, files and sockets"
+)]
+
+#[allow(dead_code, reason = "each test file uses its own part")]
+mod cluster;
+
+use std::fs;
+
+use cluster::{Cluster, Plan, content, get, loopback_hosts, put};
+
+/// Chunks on the targets of all four nodes together.
+fn replicas(cluster: &Cluster) -> u64 {
+    (0..4).map(|node| cluster.status(node)["targets"][0]["chunks"].as_u64().unwrap_or(0)).sum()
+}
+
+/// A restart that takes no longer than a moment is seen by the others, which look at once whether what they
+/// hold is still held by as many targets as before.
+#[test]
+fn folders_that_are_emptied_one_after_another_lose_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (settings, hosts) = ("data_rate = \"2Gbps\"".into(), loopback_hosts(4));
+    let plan = Plan { nodes: 4, targets_per_node: 1, settings, hosts };
+    let mut cluster = Cluster::new(folder.path(), plan);
+    cluster.start_all();
+    let stored: Vec<(String, Vec<u8>)> = (0..100)
+        .map(|n| {
+            let content = content(20_000, n);
+            (put(&cluster, n as usize % 4, &content).expect("all nodes are there"), content)
+        })
+        .collect();
+    let complete = replicas(&cluster);
+    assert!(complete >= 300, "three of each: {complete}");
+    for node in 0..3 {
+        cluster.kill(node);
+        fs::remove_dir_all(folder.path().join(format!("target-{node:03}"))).expect("it is there");
+        cluster.start(node);
+        cluster.wait(&format!("node {node} is made up for"), || replicas(&cluster) >= complete);
+    }
+    for (address, content) in &stored {
+        assert!(get(&cluster, 3, address) == *content, "{address}");
+    }
+}
