@@ -517,6 +517,7 @@ fn target_config(
             offer: OfferRule::FirstFit,
             gap: Span::ZERO,
             grace: GRACE,
+            expected: agreed.timing.trip,
             hold: HOLD,
             horizon: HORIZON,
             capacity: 256,

@@ -38,6 +38,7 @@ fn target(offer: OfferRule) -> Target {
             offer,
             gap: Span::ZERO,
             grace: Span::from_ms(1),
+            expected: Span::from_us(1),
             hold: Span::from_ms(1),
             horizon: Span::from_secs(10),
             capacity: 1024,

@@ -114,6 +114,7 @@ mod tests {
             offer,
             gap: Span::ZERO,
             grace: Span::from_ns(500),
+            expected: Span::from_ns(100),
             hold: Span::from_ms(50),
             horizon: Span::from_secs(1),
             capacity: 8,

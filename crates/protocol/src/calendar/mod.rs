@@ -47,6 +47,9 @@ pub struct CalendarRules {
     pub gap: Span,
     /// How long after its window an accepted transfer may still come.
     pub grace: Span,
+    /// How long after its window a chunk is still expected: what has not come by then is no work that bids
+    /// and offers wait for, though it is taken until the end of the grace.
+    pub expected: Span,
     /// How long a bid is kept open; a later acceptance finds no reservation.
     pub hold: Span,
     /// How far ahead an initiator may ask for windows: one that asks for later ones gets none, and
@@ -283,15 +286,25 @@ impl Calendar {
         (self.slots[at].state == State::Accepted).then(|| self.slots.remove(at))
     }
 
-    /// Payload that has been accepted and is still to come.
-    pub fn promised(&self) -> Size {
-        self.promised_until(Time::NEVER)
+    /// Accepted reservations whose chunk is expected, at `now`. Nothing else is needed to keep a reservation
+    /// whose time is over from counting: whether it has expired does not matter here.
+    pub(crate) fn expected(&self, now: Time) -> impl Iterator<Item = &Reservation> {
+        let is_expected = move |slot: &&Reservation| {
+            slot.state == State::Accepted
+                && slot.window.end.saturating_add(self.rules.expected) >= now
+        };
+        self.slots.iter().filter(is_expected)
     }
 
-    /// Payload that has been accepted and will have come by `time`.
-    pub fn promised_until(&self, time: Time) -> Size {
-        let accepted = self.slots.iter().filter(|slot| slot.state == State::Accepted);
-        let soon = accepted.filter(|slot| slot.window.end <= time.saturating_add(self.timing.trip));
+    /// Payload that has been accepted and is expected at `now`.
+    pub fn promised(&self, now: Time) -> Size {
+        self.promised_until(now, Time::NEVER)
+    }
+
+    /// Payload that has been accepted, is expected at `now`, and will have come by `time`.
+    pub fn promised_until(&self, now: Time, time: Time) -> Size {
+        let by = time.saturating_add(self.timing.trip);
+        let soon = self.expected(now).filter(|slot| slot.window.end <= by);
         soon.fold(Size::ZERO, |sum, slot| sum + slot.payload)
     }
 
@@ -320,7 +333,7 @@ impl Calendar {
 
     /// Forgets what has passed: tentative windows that nobody accepted in time, accepted ones whose
     /// transfer is overdue, and cancelled ones with less than `width` left.
-    fn expire(&mut self, now: Time, width: Span) {
+    pub(crate) fn expire(&mut self, now: Time, width: Span) {
         let rules = self.rules;
         let reach = now + self.timing.one_way();
         self.slots.retain(|slot| match slot.state {

@@ -10,6 +10,7 @@ fn calendar(offer: OfferRule) -> Calendar {
         offer,
         gap: Span::ZERO,
         grace: Span::from_ms(1),
+        expected: Span::from_us(1),
         capacity: 64,
         hold: Span::from_ms(50),
         horizon: Span::from_secs(1),

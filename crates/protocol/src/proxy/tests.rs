@@ -32,6 +32,7 @@ fn config(choice: ProxyChoice) -> ProxyConfig {
             offer: OfferRule::FirstFit,
             gap: Span::ZERO,
             grace: Span::from_ms(10),
+            expected: Span::from_us(1),
             hold: Span::from_ms(1),
             horizon: Span::from_secs(10),
             capacity: 64,

@@ -1,7 +1,10 @@
 //! The target: answers requests from its calendar, takes chunks in, hands them out.
 
 mod disk;
+mod lag;
 mod proxied;
+#[cfg(test)]
+mod quiet_tests;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +14,7 @@ use core::cmp::Ordering;
 use slotcast_units::{Rate, Size, Span, Time};
 
 pub use disk::{Backpressure, DiskForecast};
+use lag::AcceptanceLag;
 
 use crate::calendar::{Ask, Calendar, CalendarRules, NoReservation, OfferRule, Reservation};
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId, Term};
@@ -206,9 +210,8 @@ pub struct Target {
     outgoing: Calendar,
     deliveries: Vec<Delivering>,
     at_disk: Vec<AtDisk>,
-    /// How long after its offer a get is accepted: the longest of late, slowly forgotten. A round
-    /// trip on a network that keeps its promises.
-    acceptance_lag: Span,
+    /// How long after their offers gets are accepted.
+    acceptance: AcceptanceLag,
     /// The latest proxy of the group that this target has heard of.
     term: Term,
     rejected: u64,
@@ -232,7 +235,7 @@ impl Target {
             outgoing: Calendar::new(outgoing, config.timing),
             deliveries: Vec::new(),
             at_disk: Vec::new(),
-            acceptance_lag: config.timing.round_trip(),
+            acceptance: AcceptanceLag::new(config.timing.round_trip()),
             term: Term::NONE,
             rejected: 0,
             late_rejects: 0,
@@ -292,6 +295,7 @@ impl Target {
         self.outgoing.clear();
         self.deliveries.clear();
         self.at_disk.clear();
+        self.acceptance = AcceptanceLag::new(self.config.timing.round_trip());
         self.term = Term::NONE;
         self.config.disk.forget(now);
     }
@@ -420,7 +424,7 @@ impl Target {
             }
         };
         let disk = &self.config.disk;
-        let promised = self.incoming.promised();
+        let promised = self.incoming.promised(now);
         let ask = Ask {
             request: m.request,
             round: m.round,
@@ -524,6 +528,7 @@ impl Target {
                 Ordering::Greater => self.deliveries.swap_remove(at),
             };
         }
+        self.outgoing.expire(now, width.bid);
         let outgoing = &self.outgoing;
         self.deliveries.retain(|d| {
             d.accepted || outgoing.reservations().iter().any(|r| r.request == d.request)
@@ -533,9 +538,9 @@ impl Target {
         }
         // The read starts when the offer is accepted, behind what the disk has then: what it has now,
         // what will have come in by then, and the reads of offers that are accepted before.
-        let acceptance = now + self.acceptance_lag;
+        let acceptance = now + self.acceptance.expected(now);
         let disk = &self.config.disk;
-        let ahead = self.incoming.promised_until(acceptance);
+        let ahead = self.incoming.promised_until(now, acceptance);
         let offered: Span = self
             .deliveries
             .iter()
@@ -593,8 +598,7 @@ impl Target {
             return;
         }
         let delivery = &mut self.deliveries[at];
-        let lag = now.saturating_since(delivery.offered_at);
-        self.acceptance_lag = lag.max(self.acceptance_lag - self.acceptance_lag / 16);
+        self.acceptance.observed(now, now.saturating_since(delivery.offered_at));
         delivery.accepted = true;
         delivery.window = grant.window;
         let Delivering { request, chunk, size, disk, .. } = *delivery;

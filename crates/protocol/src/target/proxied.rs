@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use slotcast_units::{Size, Span, Time};
 
 use super::{Holdings, Target, TargetEffect};
-use crate::calendar::{NotBooked, State};
+use crate::calendar::NotBooked;
 use crate::ids::{RequestId, Term};
 use crate::message::{AckOutcome, Message, Occasion, ProxyNotice, ProxyQuery, ProxyReport};
 
@@ -84,9 +84,7 @@ impl Target {
         let promised = match occasion {
             Occasion::Received => Span::ZERO,
             Occasion::Asked => {
-                let all = self.incoming.reservations().iter();
-                let accepted = all.filter(|slot| slot.state == State::Accepted);
-                accepted.map(|slot| disk.service(slot.payload)).sum()
+                self.incoming.expected(now).map(|slot| disk.service(slot.payload)).sum()
             }
         };
         let message = Message::ProxyReport(ProxyReport {

@@ -37,6 +37,7 @@ fn target() -> Target {
             offer: OfferRule::Queue,
             gap: Span::ZERO,
             grace: Span::from_ms(1),
+            expected: Span::from_us(1),
             hold: Span::from_ms(50),
             horizon: Span::from_secs(10),
             capacity: 64,

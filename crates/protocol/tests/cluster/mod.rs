@@ -164,6 +164,7 @@ const CALENDAR: CalendarRules = CalendarRules {
     offer: OfferRule::FirstFit,
     gap: Span::ZERO,
     grace: ACK_TIMEOUT,
+    expected: Span::from_us(1),
     hold: Span::from_ms(1),
     horizon: Span::from_secs(10),
     capacity: 64,

@@ -104,6 +104,7 @@ impl Stage {
             offer,
             gap: Span::ZERO,
             grace: Span::from_ms(1),
+            expected: Span::from_us(1),
             hold: Span::from_ns(1 << 61),
             horizon: Span::from_ns(1 << 61),
             capacity: 64,

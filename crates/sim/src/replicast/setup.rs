@@ -106,6 +106,7 @@ pub(crate) fn machine_configs(
         },
         gap: scenario.replicast.bid_gap,
         grace: ack_timeout,
+        expected: timing.trip,
         hold: answer_timeout * 4,
         horizon: HORIZON,
         capacity: CALENDAR_CAPACITY,

@@ -108,7 +108,10 @@ impl Model for Storm {
 impl Storm {
     pub(super) fn new(seed: u64, mistake: Option<Mistake>) -> Storm {
         let streams = Streams::new(seed);
-        let plan = Plan::new(&streams);
+        let mut plan = Plan::new(&streams);
+        if mistake == Some(Mistake::CountsWhatIsOver) {
+            plan.expected = Span::MAX;
+        }
         let groups = plan.groups();
         let hosts = (plan.users + plan.targets) as usize;
         let network = Network::new(hosts, plan.timing.trip, streams.stream("network", 0));

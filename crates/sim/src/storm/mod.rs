@@ -16,6 +16,7 @@
 //! * a target that was told to leave says that it has handed over, and when it says so every chunk that it
 //!   holds is on as many others as it is wanted on; it is taken away then, and everything can still be fetched;
 //! * at every acceptance: the windows that a target has accepted do not overlap;
+//! * a target that is left alone offers windows as near as one that has just started;
 //! * no chunk is lost whose record on the disk was not harmed, when it is read or when a store is opened, and
 //!   no get of an acknowledged chunk ends in "not found".
 
@@ -31,6 +32,7 @@ mod harm;
 mod hosts;
 mod network;
 mod plan;
+mod quiet;
 mod report;
 mod requests;
 mod windows;
@@ -59,6 +61,8 @@ pub enum Mistake {
     /// A target that leaves says that it has handed over as soon as it knows of no chunk that lacks replicas,
     /// whether it has walked over all or not.
     HandsOverEarly,
+    /// Targets count accepted chunks as work that is to come, although their windows are over.
+    CountsWhatIsOver,
 }
 
 /// How long requests and repair may take once the faults have stopped.
@@ -93,6 +97,8 @@ pub fn run_storm_with(seed: u64, mistake: Option<Mistake>) -> StormReport {
         if !run_while(&mut simulation, |storm| !storm.is_quiet()) {
             break;
         }
+        let now = simulation.now();
+        simulation.model_mut().check_windows(now);
         simulation.schedule(|storm, agenda| storm.check_all(agenda.now(), agenda));
         if !run_while(&mut simulation, |storm| !storm.is_quiet()) {
             break;

@@ -60,6 +60,8 @@ pub(super) struct Plan {
     pub(super) restarts: u64,
     pub(super) retirements: u64,
     pub(super) drain: Option<Drain>,
+    /// How long after its window a target expects a chunk.
+    pub(super) expected: Span,
 }
 
 /// Zero in half of the cases, or up to `most`.
@@ -120,6 +122,7 @@ impl Plan {
             restarts: some(chance, 2),
             retirements: some(chance, 40),
             drain: None,
+            expected: Timing::published().trip,
         };
         Plan { drain: Drain::of(streams, &plan), ..plan }
     }
@@ -141,6 +144,7 @@ impl Plan {
                 offer: self.offer,
                 gap: Span::ZERO,
                 grace: ACKS,
+                expected: self.expected,
                 hold: ANSWERS * 4,
                 horizon: HORIZON,
                 capacity: 256,

@@ -67,6 +67,15 @@ fn a_target_that_leaves_too_early_is_found() {
     assert!(found(Mistake::HandsOverEarly) > 2);
 }
 
+#[test]
+fn a_target_that_counts_what_is_over_is_found() {
+    let late = |seed| {
+        let report = run_storm_with(seed, Some(Mistake::CountsWhatIsOver));
+        report.violations.iter().any(|violation| violation.contains("is idle at"))
+    };
+    assert!((0..100).any(late));
+}
+
 /// On disks that were harmed elsewhere, too: what is lost is looked at chunk by chunk.
 #[test]
 fn a_chunk_that_is_lost_where_nothing_was_harmed_is_found() {

@@ -15,6 +15,7 @@ fn calendar() -> Calendar {
         offer: OfferRule::DoubleBooking,
         gap: Span::ZERO,
         grace: Span::from_ms(1),
+        expected: Span::from_us(1),
         capacity: CAPACITY,
         hold: Span::from_ms(50),
         horizon: Span::from_secs(1),
