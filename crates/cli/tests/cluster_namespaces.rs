@@ -12,6 +12,7 @@ mod cluster;
 
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use cluster::{Cluster, Host, Plan, content, get, put, survives_a_kill_and_a_pause};
 
@@ -156,5 +157,27 @@ fn a_node_that_hears_no_multicast_is_sent_everything_by_itself() {
     }
     let chunks = cluster.status(1)["network"]["counters"]["chunks_received"].as_u64();
     assert!(chunks > Some(0), "it took its part: {chunks:?}");
-    assert_eq!(reached(&cluster, 0), [2, 3]);
+    assert!(!reached(&cluster, 0).contains(&1));
+}
+
+#[test]
+fn puts_and_gets_go_on_when_multicast_stops() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some((bridge, mut cluster)) = cluster("stop", "multicast", folder.path()) else { return };
+    cluster.start_all();
+    cluster.wait("node 0 reaches the others by multicast", || reached(&cluster, 0).len() == 3);
+    for node in 0..NODES {
+        let within = format!("ip netns exec {}-{node}", bridge.prefix);
+        let rule = "nft insert rule inet loss in ip daddr 224.0.0.0/4 drop";
+        run(&format!("{within} {rule}")).expect("as the other rules");
+    }
+    let start = Instant::now();
+    let content = content(200_000, 1);
+    let address = put(&cluster, 0, &content).expect("it is stored");
+    assert!(get(&cluster, 2, &address) == content, "{address}");
+    let took = start.elapsed();
+    eprintln!("a put and a get while multicast stops: {took:?}");
+    // Less than a second on a machine that has nothing else to do.
+    assert!(took < Duration::from_secs(4), "{took:?}");
+    cluster.wait("node 0 knows that nobody hears it", || reached(&cluster, 0).is_empty());
 }

@@ -145,8 +145,12 @@ const ALONE: Patience =
 /// In a cluster a member may be silent, and while it is waited for, the windows that the others have bid
 /// pass. So answers are not awaited for long, and more rounds are asked.
 fn patience_in_cluster(trip: Span) -> Patience {
-    let answers = (trip * 20).max(Span::from_ms(3));
-    Patience { answers, acks: Span::from_secs(3), rounds: 255 }
+    Patience { answers: answer_timeout(trip), acks: Span::from_secs(3), rounds: 255 }
+}
+
+/// How long members on other nodes are waited for in a round.
+pub(crate) fn answer_timeout(trip: Span) -> Span {
+    (trip * 20).max(Span::from_ms(3))
 }
 
 /// A whole cluster in this process: control messages and chunks pass by reference, so the times of the

@@ -175,6 +175,10 @@ impl Network {
             && let Some(address) = self.shared.multicast_of(group)
             && to.iter().all(reaches)
         {
+            if matches!(message, Message::PutRequest(_) | Message::GetRequest(_)) {
+                let mut reach = self.shared.reach();
+                to.iter().for_each(|(node, _)| reach.asked(now, *node));
+            }
             let body = Body::Control(Address::Group(group, all), message);
             self.shared.send_multicast(address, body);
             return;

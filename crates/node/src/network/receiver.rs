@@ -162,7 +162,7 @@ impl Receiver {
                 }
                 self.inbox.forget(peer.number);
                 // So that it believes this node as soon.
-                shared.send_to(peer.number, Body::Clock { wants_answer: true, heard: Vec::new() });
+                shared.ask_clock(now, peer.number);
             }
             Verdict::Replayed => return count(&refused.replayed, 1),
             Verdict::Unproven => {
@@ -176,10 +176,9 @@ impl Receiver {
         }
         match body {
             Body::Clock { wants_answer, heard } => {
-                if !heard.is_empty() {
-                    shared.reach().told(now, peer.number, &heard);
-                }
                 if wants_answer {
+                    // An answer does not say what is heard.
+                    shared.reach().told(now, peer.number, &heard);
                     answer_clock(shared, peer, now, &header);
                 }
             }
@@ -198,6 +197,9 @@ impl Receiver {
                     return count(&refused.malformed, 1);
                 };
                 let (from, sent_at) = (peer.number, header.sent_at);
+                if to == Address::Initiator {
+                    shared.reach().answered(peer.number);
+                }
                 let knows_more = header.epoch > view.epoch;
                 let heard = Heard { from, to, message, sent_at, received: now, ahead, knows_more };
                 (self.tell)(Event::Network(Box::new(NetworkEvent::Heard(heard))));

@@ -7,7 +7,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use slotcast_protocol::{GroupId, Members, PartValue, RequestId, TargetId, WindowRule};
 use slotcast_schedule::TokenBucket;
 use slotcast_store::Content;
-use slotcast_transport::{Body, Data, Datagram, HEADER_LEN, Next, Pace, Report, Sending};
+use slotcast_transport::{Body, Data, Datagram, HEADER_LEN, Next, Pace, Reach, Report, Sending};
 use slotcast_units::{Size, Span, Time};
 
 use super::counters::count;
@@ -110,9 +110,6 @@ pub(super) struct Chunks {
     limit: Option<TokenBucket>,
 }
 
-/// How often the multicast of each group is probed.
-const PROBE: Span = Span::from_secs(1);
-
 /// The longest that one call of the system can send.
 const BATCH: usize = 65_000;
 
@@ -196,6 +193,13 @@ impl Chunks {
         self.tell_sent(outgoing);
         if !everybody_has_it {
             count(&counters.chunks_not_delivered, 1);
+            if outgoing.address.ip().is_multicast() {
+                let now = self.shared.clock.now();
+                let mut reach = self.shared.reach();
+                outgoing.sending.waiting_for().for_each(|node| {
+                    reach.missed(now, node, outgoing.group);
+                });
+            }
             if outgoing.source.is_none() {
                 let missed = outgoing.not_reached();
                 let event = NetworkEvent::NotReached(outgoing.request, missed);
@@ -291,8 +295,7 @@ impl Chunks {
                     self.judge(now, peer);
                 }
                 all_known &= peer.state().is_up;
-                let heard = shared.reach().heard_of(now, peer.number).collect();
-                shared.send_to(peer.number, Body::Clock { wants_answer: true, heard });
+                shared.ask_clock(now, peer.number);
             }
             let is_young = now.saturating_since(shared.clock.began()) < YOUTH;
             self.next_beat = now + if all_known || !is_young { BEAT } else { FIRST_BEAT };
@@ -307,7 +310,7 @@ impl Chunks {
                     shared.send_multicast(address, Body::Probe(group));
                 }
             }
-            self.next_probe = now + PROBE;
+            self.next_probe = now + Reach::PROBE;
         }
     }
 }

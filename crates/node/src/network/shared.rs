@@ -17,6 +17,7 @@ use super::peer::{Peer, PeerStatus};
 use super::socket::Socket;
 use crate::clock::Clock;
 use crate::cluster::ClusterMap;
+use crate::node::answer_timeout;
 
 pub(crate) struct Shared {
     pub(super) key: Key,
@@ -100,7 +101,7 @@ impl Shared {
             timing: timing(map),
             piece_len: piece_len(map.datagram).expect("a datagram has room for a piece"),
             members_here: members_of(map, groups, node),
-            reach: Mutex::new(Reach::new()),
+            reach: Mutex::new(Reach::new(answer_timeout(map.trip))),
             incarnation: clock.began().as_ns(),
             sequence: AtomicU64::new(0),
             transfers: AtomicU32::new(0),
@@ -196,6 +197,12 @@ impl Shared {
         let now = self.clock.now();
         let echo = peer.state().echo(now);
         self.send_one(peer.address, self.header(now, echo), body);
+    }
+
+    /// Asks `node` for an answer with its clock, and says in which groups its multicast is heard.
+    pub(super) fn ask_clock(&self, now: Time, node: u32) {
+        let heard = self.reach().heard_of(now, node).collect();
+        self.send_to(node, Body::Clock { wants_answer: true, heard });
     }
 
     pub(super) fn send_multicast(&self, address: SocketAddr, body: Body<'_>) {
