@@ -10,4 +10,5 @@ pub(crate) mod put;
 pub(crate) mod serve;
 pub(crate) mod stat;
 pub(crate) mod status;
+pub(crate) mod target;
 pub(crate) mod top;

@@ -9,6 +9,7 @@
 mod cluster;
 
 use std::fs;
+use std::process::Command;
 
 use cluster::{Cluster, Plan, content, get, loopback_hosts, put};
 
@@ -37,6 +38,13 @@ fn folders_that_are_emptied_one_after_another_lose_nothing() {
     for node in 0..3 {
         cluster.kill(node);
         fs::remove_dir_all(folder.path().join(format!("target-{node:03}"))).expect("it is there");
+        // An empty folder alone is not taken for the target's.
+        let replaced = Command::new(env!("CARGO_BIN_EXE_slotcast"))
+            .args(["target", "replace", "--target", &node.to_string(), "--config"])
+            .arg(folder.path().join(format!("node-{node}.toml")))
+            .output()
+            .expect("it runs");
+        assert!(replaced.status.success(), "{replaced:?}");
         cluster.start(node);
         cluster.wait(&format!("node {node} is made up for"), || replicas(&cluster) >= complete);
     }

@@ -57,6 +57,16 @@ impl Drop for Served {
     }
 }
 
+/// Says that a target whose folder was removed begins anew in an empty one.
+fn replace(data: &Path, target: u64) {
+    let output = Command::new(env!("CARGO_BIN_EXE_slotcast"))
+        .args(["target", "replace", "--target", &target.to_string(), "--data"])
+        .arg(data)
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+}
+
 /// Content that does not repeat.
 fn content(length: usize, seed: u32) -> Vec<u8> {
     let mut state = seed;
@@ -129,6 +139,7 @@ fn a_target_that_lost_its_folder_is_made_up_for() {
     drop(served);
 
     fs::remove_dir_all(data.join(format!("target-{gone:03}"))).unwrap();
+    replace(&data, gone);
     let served = Served::start(&data, &[]);
     let lost = before.iter().filter(|chunk| chunk.contains(&gone)).count() as u64;
     let healed = |status: &serde_json::Value| -> u64 {
@@ -203,6 +214,7 @@ fn content_is_put_and_kept_on_as_many_targets_as_is_said() {
     let gone = *holders.iter().find(|holder| **holder != only).expect("five holders");
     drop(served);
     fs::remove_dir_all(data.join(format!("target-{gone:03}"))).unwrap();
+    replace(&data, gone);
     let served = Served::start(&data, &[]);
     let is_healed = || {
         let at_least = |address: &str, replicas: usize| {

@@ -186,6 +186,7 @@ fn main() {
         let limit = plain::rate(&base, TOTAL);
         let folders = (0..9).map(|n| base.join(format!("{size}/target-{n}"))).collect();
         let config = NodeConfig {
+            register: None,
             folders,
             group_size: 9,
             replicas: REPLICAS as u8,

@@ -13,7 +13,7 @@ use slotcast_units::Rate;
 
 use crate::buffers::{Buffer, Buffers};
 use crate::direct::{self, Gather};
-use crate::folder::{Folder, read_at};
+use crate::folder::{Folder, FolderError, read_at};
 use crate::journal::Throttle;
 use crate::limits::DiskLimit;
 use crate::open_segments::{OpenSegments, Segment};
@@ -167,10 +167,13 @@ impl Disk {
         self.files.as_ref().is_ok_and(|files| files.is_gone.load(Ordering::Relaxed))
     }
 
-    /// The disk of a folder that cannot be used, because of `error`: its target fails to open, and the node
-    /// goes on with the rest.
-    pub(crate) fn unusable(error: &io::Error, report: Report) -> Disk {
-        let files = Err((meaning(error), report));
+    /// The disk of a folder that cannot be used: its target fails to open, and the node goes on with the rest.
+    pub(crate) fn unusable(error: &FolderError, report: Report) -> Disk {
+        let meaning = match error {
+            FolderError::Io { error, .. } => meaning(error),
+            FolderError::Refused(_) | FolderError::Locked(_) => DiskError::Gone,
+        };
+        let files = Err((meaning, report));
         Disk { files, writes: None, others: None, threads: Vec::new() }
     }
 

@@ -1,28 +1,17 @@
-//! The folder of one target: its identity, and the files of its segments.
+//! The folder of one target: its lock, and the files of its segments.
 
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, fallocate};
-use serde::{Deserialize, Serialize};
-use slotcast_store::{Config, Identity, SegmentId};
+use slotcast_protocol::TargetId;
+use slotcast_store::{Config, SegmentId};
 
-/// What `target.toml` in a target's folder says.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Label {
-    /// Version of the layout of the folder.
-    format: u32,
-    /// 64 hexadecimal digits, made at random when the folder was formatted.
-    identity: String,
-    /// Size of a segment in bytes.
-    segment_size: u64,
-}
-
-/// The layout that this program writes and reads.
-const FORMAT: u32 = 1;
+use crate::label::{self, Contents, Label};
+use crate::whole_file::create_folder;
 
 /// Why a folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -37,17 +26,46 @@ pub enum FolderError {
         /// What the system said.
         error: io::Error,
     },
-    /// `target.toml` is not what this program wrote.
-    #[error("`{}`: {problem}", path.display())]
-    Label {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
+    /// It does not hold the target that it should.
+    #[error(transparent)]
+    Refused(Box<Refusal>),
     /// Another process has it open.
     #[error("`{}` is used by another process", .0.display())]
     Locked(PathBuf),
+}
+
+/// Why a folder is not taken for the target that it should hold.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Refusal {
+    /// The target; none where any would do.
+    pub target: Option<TargetId>,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// What is there.
+    pub found: String,
+    /// What should be there.
+    pub expected: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Refusal { target, folder, found, expected, remedy } = self;
+        if let Some(target) = target {
+            write!(f, "target {}, ", target.0)?;
+        }
+        write!(f, "`{}`: {found}; expected {expected}; {remedy}", folder.display())
+    }
+}
+
+/// Why a label is written to a folder that has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rewrite {
+    /// This copy is missing or damaged.
+    BrokenCopy(&'static str),
+    /// It does not say yet which target the folder holds.
+    Owner,
 }
 
 /// A target's folder, locked for this process.
@@ -62,42 +80,63 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens the folder at `path`; an empty or missing one is formatted for segments of `segment_size`
-    /// bytes, and the size of one that is there already stays what it is.
+    /// Opens the folder at `path`, whichever target it holds; one without a target, or a missing one, is formatted
+    /// for segments of `segment_size` bytes. The size of one that is there already stays what it is.
     ///
     /// # Errors
-    /// If the folder cannot be made, read or locked, or holds something else.
+    /// If the folder cannot be made, read or locked, or holds what cannot be told.
     pub fn open(path: &Path, segment_size: u64) -> Result<Folder, FolderError> {
-        let failed = |action, path: &Path| {
-            let path = path.to_path_buf();
-            move |error| FolderError::Io { action, path, error }
-        };
-        let segments = path.join("segments");
-        fs::create_dir_all(&segments).map_err(failed("create", &segments))?;
-        let lock_path = path.join("lock");
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&lock_path)
-            .map_err(failed("open", &lock_path))?;
-        lock.try_lock().map_err(|_| FolderError::Locked(path.to_path_buf()))?;
-
-        let label_path = path.join("target.toml");
-        let label = match fs::read_to_string(&label_path) {
-            Ok(text) => read_label(&label_path, &text)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let label = new_label(segment_size);
-                write_label(path, &label_path, &label).map_err(failed("write", &label_path))?;
-                label
+        match label::inspect(path).map_err(failed("read", path))? {
+            Contents::Missing | Contents::Empty | Contents::OtherFiles(_) => {
+                Folder::format(path, &Label::new(segment_size))
             }
-            Err(error) => return Err(failed("read", &label_path)(error)),
-        };
-        let identity = identity_of(&label).ok_or_else(|| FolderError::Label {
-            path: label_path,
-            problem: "the identity is not 64 hexadecimal digits".into(),
-        })?;
-        let config = Config { segment_size: label.segment_size, ..Config::new(identity) };
+            Contents::Labelled { label, broken_copy } => {
+                Folder::open_labelled(path, &label, broken_copy.map(Rewrite::BrokenCopy))
+            }
+            Contents::Unreadable(found) => Err(FolderError::Refused(Box::new(Refusal {
+                target: None,
+                folder: path.to_path_buf(),
+                found,
+                expected: "a target, or an empty folder".into(),
+                remedy: "empty it, or name another folder".into(),
+            }))),
+        }
+    }
+
+    /// Makes the folder, if it is missing, and labels it.
+    pub(crate) fn format(path: &Path, label: &Label) -> Result<Folder, FolderError> {
+        let segments = path.join("segments");
+        create_folder(&segments).map_err(failed("create", &segments))?;
+        let lock = lock(path)?;
+        label.write(path).map_err(failed("write the label of", path))?;
+        Folder::locked(path, label, lock)
+    }
+
+    /// Opens a folder that holds the target of `label`.
+    pub(crate) fn open_labelled(
+        path: &Path,
+        label: &Label,
+        rewrite: Option<Rewrite>,
+    ) -> Result<Folder, FolderError> {
+        let lock = lock(path)?;
+        let folder = path.display();
+        match rewrite.map(|rewrite| (rewrite, label.write(path))) {
+            None => {}
+            Some((Rewrite::BrokenCopy(copy), Ok(()))) => {
+                tracing::warn!(%folder, copy, "label of a target restored");
+            }
+            Some((Rewrite::Owner, Ok(()))) => tracing::info!(%folder, "target registered"),
+            // What is there says enough. A disk that is full is no reason to do without its chunks.
+            Some((_, Err(error))) => {
+                tracing::warn!(%folder, %error, "label of a target not written");
+            }
+        }
+        Folder::locked(path, label, lock)
+    }
+
+    fn locked(path: &Path, label: &Label, lock: File) -> Result<Folder, FolderError> {
+        let segments = path.join("segments");
+        let config = Config { segment_size: label.segment_size, ..Config::new(label.identity) };
         let inode = inode_of(&segments).map_err(failed("read", &segments))?;
         Ok(Folder { segments, inode, config, _lock: lock })
     }
@@ -175,6 +214,24 @@ impl Folder {
     }
 }
 
+/// Locks the folder for this process, as long as the file is open.
+fn lock(path: &Path) -> Result<File, FolderError> {
+    let place = path.join("lock");
+    let lock = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&place)
+        .map_err(failed("open", &place))?;
+    lock.try_lock().map_err(|_| FolderError::Locked(path.to_path_buf()))?;
+    Ok(lock)
+}
+
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError {
+    let path = path.to_path_buf();
+    move |error| FolderError::Io { action, path, error }
+}
+
 fn inode_of(path: &Path) -> io::Result<(u64, u64)> {
     let metadata = fs::metadata(path)?;
     Ok((metadata.dev(), metadata.ino()))
@@ -187,47 +244,6 @@ fn reserve(file: &File, length: u64) -> io::Result<()> {
         Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(length),
         Err(error) => Err(error.into()),
     }
-}
-
-fn read_label(path: &Path, text: &str) -> Result<Label, FolderError> {
-    let wrong = |problem: String| FolderError::Label { path: path.to_path_buf(), problem };
-    let label: Label = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
-    if label.format != FORMAT {
-        let problem = format!("format {}, and this program reads format {FORMAT}", label.format);
-        return Err(wrong(problem));
-    }
-    let size = label.segment_size;
-    if !(64 << 10..=2 << 30).contains(&size) || !size.is_multiple_of(4096) {
-        return Err(wrong(format!("segments of {size} bytes are not possible")));
-    }
-    Ok(label)
-}
-
-fn new_label(segment_size: u64) -> Label {
-    let mut identity = [0; 32];
-    getrandom::fill(&mut identity).expect("the system has random numbers");
-    let identity = blake3::Hash::from_bytes(identity).to_hex().to_string();
-    Label { format: FORMAT, identity, segment_size }
-}
-
-fn identity_of(label: &Label) -> Option<Identity> {
-    let hash = blake3::Hash::from_hex(&label.identity).ok()?;
-    Some(Identity(*hash.as_bytes()))
-}
-
-/// Whole or not at all: a label that is torn would make the folder useless.
-fn write_label(folder: &Path, path: &Path, label: &Label) -> io::Result<()> {
-    let text = format!(
-        "# A target of Slotcast. Without this file its chunks cannot be read.\n\
-         format = {}\nidentity = \"{}\"\nsegment_size = {}\n",
-        label.format, label.identity, label.segment_size
-    );
-    let temporary = path.with_extension("toml.new");
-    let mut file = File::create(&temporary)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&temporary, path)?;
-    File::open(folder)?.sync_all()
 }
 
 /// Fills `bytes` from `offset` on; says how many there were before the file ended.

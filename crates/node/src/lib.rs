@@ -2,6 +2,7 @@
 //! files and sockets.
 //!
 //! * [`Node`] is a node with its targets, and an initiator that puts and gets through them.
+//! * [`RegisteredTargets`] sees to it that a folder is taken only for the target that it holds.
 //! * [`Folder`] is where a target keeps its segments, [`Disk`] carries out what its store asks for.
 //! * [`content_stream`] cuts content into chunks and puts it together; [`http`] serves it.
 //! * [`cluster`] is the map of a cluster of several processes, which speak by UDP.
@@ -13,6 +14,7 @@
 )]
 
 mod address;
+mod admission;
 mod buffers;
 mod clock;
 pub mod cluster;
@@ -22,6 +24,7 @@ mod disk;
 mod folder;
 pub mod http;
 mod journal;
+mod label;
 mod limits;
 pub mod list;
 mod mailbox;
@@ -31,18 +34,25 @@ mod network;
 mod node;
 mod open_segments;
 mod reactor;
+mod register;
 mod remote;
 pub mod status;
 mod target;
+mod whole_file;
 
 pub use address::{Address, NoAddress};
+pub use admission::{
+    FolderState, ListedTarget, PlacedTarget, RegisteredTargets, folder_in, register_in, targets_in,
+};
 pub use buffers::Buffers;
 pub use clock::Clock;
 pub use disk::{Disk, DiskResult, Report};
-pub use folder::{Folder, FolderError};
+pub use folder::{Folder, FolderError, Refusal};
+pub use label::{ClusterId, Seat};
 pub use limits::{LEAST_RATE, Limits};
 pub use network::measure;
 pub use node::{Hosting, Machines, Node, NodeConfig, StartError};
 pub use reactor::{GetResult, Holders, PutResult, Recorded, TargetStatus};
+pub use register::RegisterError;
 pub use slotcast_store::QueueRule;
 pub use target::TargetLoad;

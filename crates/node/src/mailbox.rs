@@ -227,6 +227,7 @@ mod tests {
     fn node(folder: &Path) -> Node {
         let config = NodeConfig {
             folders: (0..3).map(|n| folder.join(n.to_string())).collect(),
+            register: None,
             group_size: 3,
             replicas: 2,
             segment_size: 1 << 20,

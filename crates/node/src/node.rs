@@ -1,6 +1,7 @@
 //! A node, as the rest of the program sees it.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
@@ -20,16 +21,19 @@ use slotcast_store::{Content, QueueRule};
 use slotcast_units::{Rate, Share, Size, Span};
 use tokio::sync::oneshot::{self, Receiver};
 
+use crate::admission::{Opened, PlacedTarget, RegisteredTargets};
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::cluster::{MapSource, NodeFile, TargetFolder};
 use crate::disk::{Disk, Report};
 use crate::folder::{Folder, FolderError};
+use crate::label::{ClusterId, Seat};
 use crate::limits::{Limits, Links};
 use crate::mailbox::{Mailbox, Tell};
 use crate::map_keeper::MapKeeper;
 use crate::network::{Network, NetworkConfig, Shared, timing as network_timing};
 use crate::reactor::{Event, GetResult, Holders, PutResult, Reactor, Recorded, TargetStatus};
+use crate::register::RegisterError;
 use crate::remote::Remote;
 use crate::target::TargetHost;
 
@@ -38,6 +42,9 @@ use crate::target::TargetHost;
 pub struct NodeConfig {
     /// Folders of its targets, in the order of their numbers.
     pub folders: Vec<PathBuf>,
+    /// Where it keeps which target is in which folder. Without it a folder is taken for what its number says,
+    /// and an empty one is formatted.
+    pub register: Option<PathBuf>,
     /// Targets in a negotiating group.
     pub group_size: u32,
     /// Replicas of every chunk.
@@ -85,6 +92,9 @@ pub enum StartError {
     /// A folder cannot be used.
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// The register of the targets cannot be used.
+    #[error(transparent)]
+    Register(#[from] RegisterError),
     /// The targets do not fit together.
     #[error(transparent)]
     Layout(#[from] LayoutError),
@@ -103,11 +113,15 @@ pub struct Node {
     reactor: Option<JoinHandle<()>>,
     network: Option<Arc<Shared>>,
     keeper: Option<MapKeeper>,
+    /// The lock of the register of its targets.
+    _register: Option<File>,
 }
 
 /// What the machines of a node are made of.
 struct Parts<'a> {
     targets: Vec<(TargetId, &'a Path, TargetConfig)>,
+    folders: Vec<Result<Folder, FolderError>>,
+    register: Option<File>,
     groups: GroupMap,
     asking: (Initiator, Finder),
     segment_size: u64,
@@ -165,16 +179,56 @@ fn timing(link_rate: Option<Rate>) -> Timing {
     }
 }
 
+impl NodeConfig {
+    /// Its targets, if there is a register of them.
+    ///
+    /// # Errors
+    /// If there are too few for a group.
+    pub fn registered_targets(&self) -> Result<Option<RegisteredTargets>, LayoutError> {
+        let Some(register) = self.register.clone() else { return Ok(None) };
+        let groups = self.groups()?;
+        let targets = (0..).map(TargetId).zip(&self.folders);
+        let targets = targets.map(|(target, folder)| placed(&groups, target, folder)).collect();
+        Ok(Some(RegisteredTargets { register, cluster: None, targets }))
+    }
+
+    fn groups(&self) -> Result<GroupMap, LayoutError> {
+        let count = u32::try_from(self.folders.len()).unwrap_or(u32::MAX);
+        GroupMap::new(count, self.group_size, 1)
+    }
+}
+
+impl NodeFile {
+    /// Its targets.
+    ///
+    /// # Errors
+    /// If there are too few for a group, or one has no seat.
+    pub fn registered_targets(&self) -> Result<RegisteredTargets, LayoutError> {
+        let groups = self.map.groups()?;
+        let targets = self.targets.iter();
+        Ok(RegisteredTargets {
+            register: self.register.clone(),
+            cluster: Some(ClusterId::of_key(&self.secret)),
+            targets: targets.map(|of| placed(&groups, of.target, &of.folder)).collect(),
+        })
+    }
+}
+
+fn placed(groups: &GroupMap, target: TargetId, folder: &Path) -> PlacedTarget {
+    let (group, position) = groups.seat(target);
+    PlacedTarget { target, folder: folder.to_path_buf(), seat: Seat { group, position } }
+}
+
 impl Node {
     /// Opens the folders and starts the machines; returns when every target is open, or known to be
     /// unusable.
     ///
     /// # Errors
-    /// If no folder can be used, one is used by another process or is not what this program wrote, or there
-    /// are too few for a group.
+    /// If no folder can be used, one is used by another process, the register cannot be used, or there are too
+    /// few targets for a group.
     pub fn start(config: &NodeConfig) -> Result<Node, StartError> {
-        let count = u32::try_from(config.folders.len()).unwrap_or(u32::MAX);
-        let groups = GroupMap::new(count, config.group_size, 1)?;
+        let groups = config.groups()?;
+        let opened = config.registered_targets()?.map(|targets| targets.open(config.segment_size));
         let agreed = Agreed {
             timing: timing(config.limits.link_rate),
             delivery: Delivery::Multicast,
@@ -182,9 +236,11 @@ impl Node {
             patience: ALONE,
         };
         let first_rate = config.limits.disk_rate.unwrap_or(FIRST_DISK_RATE);
-        let target = |n| target_config(&agreed, &groups, TargetId(n), first_rate);
+        let targets = (0..).map(TargetId).zip(&config.folders);
         let machines = Machines {
-            targets: (0..count).map(target).collect(),
+            targets: targets
+                .map(|(target, _)| target_config(&agreed, &groups, target, first_rate))
+                .collect(),
             initiator: initiator_config(&agreed, InitiatorId(0)),
             groups,
         };
@@ -197,7 +253,7 @@ impl Node {
             records: false,
             repairs: true,
         };
-        Node::host(&hosting, machines)
+        Node::host_in(opened.transpose()?, &hosting, machines)
     }
 
     /// Hosts the machines of a whole cluster in this process.
@@ -208,18 +264,34 @@ impl Node {
     /// # Panics
     /// If there are not as many folders as targets.
     pub fn host(hosting: &Hosting, machines: Machines) -> Result<Node, StartError> {
+        Node::host_in(None, hosting, machines)
+    }
+
+    fn host_in(
+        opened: Option<Opened>,
+        hosting: &Hosting,
+        machines: Machines,
+    ) -> Result<Node, StartError> {
         let Machines { groups, targets, initiator } = machines;
         assert_eq!(hosting.folders.len(), targets.len(), "a folder for each target");
         let Timing { data_rate, trip, .. } = initiator.timing;
         let links = |rate| Links::new(rate, data_rate, trip, targets.len());
         let links = hosting.limits.link_rate.map(links);
         let replicas = initiator.put.replicas;
-        let folders = hosting.folders.iter().zip(targets);
-        let targets = (0..).zip(folders);
+        let (folders, register) = match opened {
+            Some(Opened { folders, register }) => (folders, Some(register)),
+            None => {
+                let open = |path: &PathBuf| Folder::open(path, hosting.segment_size);
+                (hosting.folders.iter().map(open).collect(), None)
+            }
+        };
+        let targets = (0..).zip(hosting.folders.iter().zip(targets));
         let finder = Finder::new(initiator.id, initiator.answer_timeout, 0);
         let asking = (Initiator::new(initiator), finder);
         let parts = Parts {
             targets: targets.map(|(n, (path, config))| (TargetId(n), &**path, config)).collect(),
+            folders,
+            register,
             groups,
             asking,
             segment_size: hosting.segment_size,
@@ -256,6 +328,7 @@ impl Node {
         let targets = file.targets.iter().map(|TargetFolder { target, folder }| {
             (*target, folder.as_path(), target_config(&agreed, &groups, *target, first_rate))
         });
+        let Opened { folders, register } = file.registered_targets()?.open(segment_size)?;
         let initiator = Initiator::new(initiator_config(&agreed, InitiatorId(file.node)));
         // In units of 65 microseconds since 1970, which wrap after three days: no life of this node
         // begins where one before is still remembered.
@@ -263,6 +336,8 @@ impl Node {
         let finder = Finder::new(InitiatorId(file.node), agreed.patience.answers, first_serial);
         let parts = Parts {
             targets: targets.collect(),
+            folders,
+            register: Some(register),
             groups: groups.clone(),
             asking: (initiator.counting_from(first_serial), finder),
             segment_size,
@@ -311,7 +386,7 @@ impl Node {
 
     fn run(
         clock: Clock,
-        parts: Parts<'_>,
+        mut parts: Parts<'_>,
         network: impl FnOnce(&Tell) -> Result<Option<Remote>, StartError>,
     ) -> Result<Node, StartError> {
         let mailbox = Mailbox::new(clock);
@@ -320,8 +395,11 @@ impl Node {
         let mut targets = Vec::new();
         let mut unusable = Vec::new();
         let devices: Vec<_> = parts.targets.iter().map(|(_, path, _)| device(path)).collect();
-        for ((target, path, config), own) in parts.targets.iter().zip(&devices) {
-            let name = (*target, *path);
+        let folders = std::mem::take(&mut parts.folders);
+        for (((target, path, config), own), folder) in
+            parts.targets.iter().zip(&devices).zip(folders)
+        {
+            let name = (*target, *path, folder);
             let on_device = devices.iter().filter(|device| *device == own).count();
             let on_device = u32::try_from(on_device).unwrap_or(u32::MAX);
             let (host, error) =
@@ -338,14 +416,20 @@ impl Node {
         let (open, opened) = bounded(1);
         let remote = network(&tell)?.map(Box::new);
         let shared = remote.as_ref().map(|remote| remote.shared().clone());
-        let Parts { groups, asking, links, records, repairs, .. } = parts;
+        let Parts { groups, asking, links, records, repairs, register, .. } = parts;
         let reactor = Reactor::new(clock, groups, targets, asking, open, remote)
             .over(links)
             .recording(records)
             .repairing(repairs);
         let reactor = mailbox.start(reactor)?;
         let _ = opened.recv();
-        Ok(Node { mailbox, reactor: Some(reactor), network: shared, keeper: None })
+        Ok(Node {
+            mailbox,
+            reactor: Some(reactor),
+            network: shared,
+            keeper: None,
+            _register: register,
+        })
     }
 
     /// Its network; none of a cluster in one process.
@@ -466,10 +550,9 @@ fn device(folder: &Path) -> Option<u64> {
     there.map(|metadata| metadata.dev())
 }
 
-/// A target on the folder at `path`; with the error, one that fails to open, if the system does not give
-/// the folder.
+/// A target on the folder at `path`, if it was opened; otherwise one that fails to open, with the error.
 fn open_target(
-    (id, path): (TargetId, &Path),
+    (id, path, folder): (TargetId, &Path, Result<Folder, FolderError>),
     config: &TargetConfig,
     parts: &Parts<'_>,
     clock: Clock,
@@ -477,7 +560,6 @@ fn open_target(
     buffers: &Arc<Buffers>,
     on_device: u32,
 ) -> Result<(TargetHost, Option<FolderError>), StartError> {
-    let folder = Folder::open(path, parts.segment_size);
     let tell = tell.clone();
     let report: Report = Arc::new(move |op, result| tell(Event::Disk(id, op, result)));
     let rate = parts.disk_rates.get(&id).copied().or(parts.disk_rate);
@@ -486,20 +568,24 @@ fn open_target(
             let store = slotcast_store::Config { replicas: parts.replicas, ..folder.config() };
             (store, Disk::start(folder, 2, buffers.clone(), rate, &report)?, None)
         }
+        Err(error @ FolderError::Locked(_)) => return Err(error.into()),
         Err(unusable) => {
-            let FolderError::Io { error, .. } = &unusable else { return Err(unusable.into()) };
             tracing::error!(target = id.0, folder = %path.display(), cause = %unusable, "folder unusable");
             let store = slotcast_store::Config {
                 segment_size: parts.segment_size,
                 replicas: parts.replicas,
                 ..slotcast_store::Config::new(slotcast_store::Identity([0; 32]))
             };
-            (store, Disk::unusable(error, report), Some(unusable))
+            (store, Disk::unusable(&unusable, report), Some(unusable))
         }
     };
     let members = parts.groups.members(config.group).len();
     let repair = (Repair::new(repair_rules(on_device), config.position, members), parts.membership);
-    let (name, how) = ((id, path.to_path_buf()), (parts.queue, parts.records));
+    let refusal = match &unusable {
+        Some(FolderError::Refused(refusal)) => Some((**refusal).clone()),
+        _ => None,
+    };
+    let (name, how) = ((id, path.to_path_buf(), refusal), (parts.queue, parts.records));
     let host = TargetHost::new(clock.now(), name, config.clone(), store, disk, repair, how);
     Ok((host, unusable))
 }

@@ -30,6 +30,7 @@ use tokio::sync::oneshot;
 use crate::clock::Clock;
 use crate::cluster::ClusterMap;
 use crate::disk::DiskResult;
+use crate::folder::Refusal;
 use crate::limits::Links;
 use crate::network::NetworkEvent;
 use crate::remote::{Remote, answer_for};
@@ -81,6 +82,8 @@ pub struct TargetStatus {
     pub target: TargetId,
     /// Its folder.
     pub path: std::path::PathBuf,
+    /// Why its folder is not taken for it, if that is so.
+    pub refusal: Option<Refusal>,
     /// What it can do.
     pub standing: Standing,
     /// Its numbers.
@@ -376,6 +379,7 @@ impl Reactor {
             TargetStatus {
                 target: host.id,
                 path: host.path.clone(),
+                refusal: host.refusal.clone(),
                 standing: host.standing(),
                 statistics: host.statistics(),
                 load: host.load(now),

@@ -84,6 +84,12 @@ pub struct Target {
     /// Why it is not open, if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What its folder should hold, if it holds something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
+    /// What to do about that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
     /// Chunks that it holds.
     pub chunks: u64,
     /// Their content in bytes.
@@ -231,11 +237,14 @@ impl Target {
             Standing::Failed(error) => ("failed", Some(error.to_string())),
         };
         let numbers = &status.statistics;
+        let refusal = status.refusal.as_ref();
         Target {
             target: status.target.0,
             folder: status.path.display().to_string(),
             state: state.into(),
-            reason,
+            reason: refusal.map(|refusal| refusal.found.clone()).or(reason),
+            expected: refusal.map(|refusal| refusal.expected.clone()),
+            remedy: refusal.map(|refusal| refusal.remedy.clone()),
             chunks: numbers.chunks,
             content_bytes: numbers.content_bytes,
             void_bytes: numbers.void_bytes,

@@ -15,6 +15,7 @@ use slotcast_store::{
 use slotcast_units::{Rate, Size, Span, Time};
 
 use crate::disk::{Disk, DiskResult};
+use crate::folder::Refusal;
 use crate::journal::TargetJournal;
 
 /// What a target wants of the node around it.
@@ -68,6 +69,8 @@ pub struct TargetLoad {
 pub(crate) struct TargetHost {
     pub(crate) id: TargetId,
     pub(crate) path: PathBuf,
+    /// Why its folder is not taken for it, if that is so.
+    pub(crate) refusal: Option<Refusal>,
     machine: StoringTarget,
     disk: Disk,
     effects: Vec<StoringEffect>,
@@ -86,7 +89,7 @@ impl TargetHost {
     /// Begins to open the store; the news say when it is open.
     pub(crate) fn new(
         now: Time,
-        (id, path): (TargetId, PathBuf),
+        (id, path, refusal): (TargetId, PathBuf, Option<Refusal>),
         config: TargetConfig,
         store: slotcast_store::Config,
         disk: Disk,
@@ -104,6 +107,7 @@ impl TargetHost {
         let mut host = TargetHost {
             id,
             path,
+            refusal,
             machine,
             disk,
             effects,

@@ -9,7 +9,7 @@ use clap::Args;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use slotcast_lab::InputError;
 use slotcast_node::cluster::NodeFile;
-use slotcast_node::{LEAST_RATE, Limits, Node, NodeConfig, StartError, http};
+use slotcast_node::{LEAST_RATE, Limits, Node, StartError, http};
 use slotcast_units::Rate;
 
 use super::log::LogOptions;
@@ -36,12 +36,12 @@ pub(crate) struct Arguments {
     config: Option<PathBuf>,
 
     /// Where the targets keep their chunks: one folder each is made in it
-    #[arg(long, value_name = "FOLDER", default_value = "slotcast-data")]
+    #[arg(long, value_name = "FOLDER", default_value = DATA)]
     data: PathBuf,
 
-    /// Number of targets; give it only once, chunks are placed by it
-    #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    targets: u32,
+    /// Number of targets of a new store, 9 unless given; it stays, as chunks are placed by it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    targets: Option<u32>,
 
     /// Replicas of every chunk
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=8))]
@@ -71,8 +71,11 @@ fn limit(text: &str) -> Result<Rate, String> {
     }
 }
 
+/// Where the targets keep their chunks unless something else is said.
+pub(super) const DATA: &str = "slotcast-data";
+
 /// Segments of the folders: small enough for a laptop, where every target reserves two.
-const SEGMENT_SIZE: u64 = 64 << 20;
+pub(super) const SEGMENT_SIZE: u64 = 64 << 20;
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     allow_many_files();
@@ -118,6 +121,7 @@ fn join(path: &Path) -> Outcome {
     );
     let node = Node::join(&file, SEGMENT_SIZE).map_err(|error| {
         let help = match &error {
+            StartError::Register(error) => return super::target::wrong_register(error),
             StartError::Network(_, error) => match error.kind() {
                 io::ErrorKind::AddrInUse => Some("does this node run already?"),
                 io::ErrorKind::AddrNotAvailable => Some(
@@ -161,7 +165,10 @@ fn allow_many_files() {
 /// A whole cluster in this process.
 fn alone(arguments: &Arguments) -> Outcome {
     let Arguments { data, targets, replicas, listen, disk_rate, link_rate, .. } = arguments;
-    if u32::from(*replicas) > *targets {
+    let limits = Limits { disk_rate: *disk_rate, link_rate: *link_rate };
+    let config = super::target::store_in(data, *targets, *replicas, limits)?;
+    let targets = config.folders.len();
+    if usize::from(*replicas) > targets {
         let message = format!("{replicas} replicas need as many targets, and there are {targets}");
         let help = Some("give --targets or --replicas another number".into());
         return Err(InputError::plain(message).with_help(help).into());
@@ -175,14 +182,10 @@ fn alone(arguments: &Arguments) -> Outcome {
         http = %listen,
         "starting"
     );
-    let config = NodeConfig {
-        folders: (0..*targets).map(|n| data.join(format!("target-{n:03}"))).collect(),
-        group_size: (*targets).min(9),
-        replicas: *replicas,
-        segment_size: SEGMENT_SIZE,
-        limits: Limits { disk_rate: *disk_rate, link_rate: *link_rate },
-    };
-    let node = Node::start(&config).map_err(|error| InputError::plain(error.to_string()))?;
+    let node = Node::start(&config).map_err(|error| match &error {
+        StartError::Register(error) => super::target::wrong_register(error),
+        error => InputError::plain(error.to_string()),
+    })?;
     let address = listener.local_addr().unwrap_or(*listen);
     let told = || {
         // Nobody may be listening to this, and that is no reason to stop.

@@ -60,6 +60,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     align_right(&mut table, 2);
     print(&format!("{table}\n"))?;
+    for target in &status.targets {
+        if let (Some(expected), Some(remedy)) = (&target.expected, &target.remedy) {
+            let number = target.target;
+            print(&format!("target {number}: expected {expected}\n  {remedy}\n"))?;
+        }
+    }
     print(&format!("{}\n", repair(&status)))?;
     if let Some(network) = &status.network {
         print(&format!("\n{}\n", peers(network)))?;

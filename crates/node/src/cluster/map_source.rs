@@ -1,13 +1,12 @@
 //! Where the cluster map is kept.
 
 use std::fmt;
-use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::error::{FileError, Result, Source};
 use super::etcd::{Etcd, EtcdAddress, EtcdError};
 use super::map::ClusterMap;
+use crate::whole_file::write_whole;
 
 /// Where the cluster map is kept: what `cluster` in `node.toml` says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,15 +104,4 @@ impl fmt::Display for MapSource {
             MapSource::Etcd(address) => address.fmt(f),
         }
     }
-}
-
-/// Writes a file so that whoever reads it sees what was there or what is new, also after a crash.
-pub(crate) fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".new");
-    let new = PathBuf::from(name);
-    let mut file = fs::File::create(&new)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&new, path)
 }

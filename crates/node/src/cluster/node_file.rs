@@ -11,8 +11,10 @@ use toml::Spanned;
 
 use super::error::{Result, Source};
 use super::map::ClusterMap;
-use super::map_source::{MapSource, write_whole};
+use super::map_source::MapSource;
+use crate::label;
 use crate::limits::{LEAST_RATE, Limits};
+use crate::whole_file::write_whole;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,6 +28,7 @@ struct File {
     gone_after: Option<Spanned<String>>,
     disk_rate: Option<Spanned<String>>,
     link_rate: Option<Spanned<String>>,
+    register: Option<PathBuf>,
     target: Spanned<Vec<TargetEntry>>,
 }
 
@@ -70,6 +73,8 @@ pub struct NodeFile {
     pub limits: Limits,
     /// Its targets.
     pub targets: Vec<TargetFolder>,
+    /// Where it keeps which target is in which folder.
+    pub register: PathBuf,
 }
 
 /// Longer than a restart or an update takes: what comes back with its data needs no repair.
@@ -167,6 +172,9 @@ impl NodeFile {
         }
         targets.sort_by_key(|target| target.target);
         let secret = read_key(&source, &base.join(file.key.get_ref()), &file.key)?;
+        let register = file
+            .register
+            .map_or_else(|| path.with_extension("targets.toml"), |place| base.join(place));
         let name = file.name.unwrap_or_else(|| format!("node-{number}"));
         Ok(NodeFile {
             name,
@@ -180,12 +188,16 @@ impl NodeFile {
             gone_after,
             limits,
             targets,
+            register,
         })
     }
 
-    /// Keeps a copy of `map` beside the chunks of the first target, for a start without etcd.
+    /// Keeps a copy of `map` beside the chunks of the first target, for a start without etcd. Nothing is written
+    /// into a folder that does not hold this target.
     pub(crate) fn keep(&self, map: &ClusterMap) {
-        if let (MapSource::Etcd(_), Some(target)) = (&self.source, self.targets.first()) {
+        if let (MapSource::Etcd(_), Some(target)) = (&self.source, self.targets.first())
+            && label::holds(&target.folder, target.target)
+        {
             // Without it the node starts only when etcd answers.
             let _ = write_whole(&copy_in(&target.folder), &map.to_toml());
         }

@@ -52,6 +52,7 @@ fn files(base: &Path) -> Vec<NodeFile> {
             target: node.targets[0],
             folder: base.join(node.number.to_string()),
         }],
+        register: base.join(format!("{}.targets.toml", node.number)),
     };
     map.nodes.iter().map(file).collect()
 }

@@ -9,6 +9,7 @@ use slotcast_store::Content;
 pub(crate) fn config(base: &Path) -> NodeConfig {
     NodeConfig {
         folders: (0..9).map(|n| base.join(format!("target-{n}"))).collect(),
+        register: None,
         group_size: 9,
         replicas: 3,
         segment_size: 4 << 20,
