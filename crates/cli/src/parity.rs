@@ -172,7 +172,11 @@ fn measure(point: &Point, data: &Path, stop: &AtomicBool) -> Result<LoadReport, 
     let hosting = Hosting {
         folders: (0..cluster.targets).map(|n| base.join(format!("target-{n:03}"))).collect(),
         segment_size: SEGMENT_SIZE,
-        limits: Limits { disk_rate: Some(disk.rate), link_rate: Some(network.usable_rate()) },
+        limits: Limits {
+            disk_rate: Some(disk.rate),
+            link_rate: Some(network.usable_rate()),
+            ..Limits::default()
+        },
         disk_rates: BTreeMap::new(),
         queue: QueueRule { time: disk.rate.time_for(disk.queue_limit), most: disk.queue_limit },
         records: false,

@@ -33,7 +33,7 @@ impl Rig {
         let config = folder.config();
         let (tell, done) = unbounded();
         let report: Report = Arc::new(move |id, result| drop(tell.send((id, result))));
-        let disk = Disk::start(folder, 2, Arc::default(), None, &report).expect("threads");
+        let disk = Disk::start(folder, 2, Arc::default(), 96, None, &report).expect("threads");
         let mut effects = Vec::new();
         let store = Store::open(config, &mut effects);
         let mut rig = Rig { store, disk, done, effects };

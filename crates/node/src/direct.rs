@@ -47,9 +47,14 @@ impl Gather {
         &mut self.memory[skip..skip + length]
     }
 
-    /// Writes `parts` one after another from `offset` on. `offset` and the length of all must be multiples of
-    /// 4096.
-    fn write(&mut self, file: &File, mut offset: u64, parts: &[Bytes]) -> io::Result<()> {
+    /// Writes `parts` one after another from `offset` on, to a file that is [`open`] for that. `offset` and the
+    /// length of all must be multiples of 4096.
+    pub(crate) fn write(
+        &mut self,
+        file: &File,
+        mut offset: u64,
+        parts: &[Bytes],
+    ) -> io::Result<()> {
         let mut rest: usize = parts.iter().map(Bytes::len).sum();
         let mut parts = parts.iter().map(|part| &part[..]);
         let mut part: &[u8] = &[];
@@ -72,22 +77,14 @@ impl Gather {
     }
 }
 
-/// Writes `parts` one after another from `offset` on: by `direct` if that can be, else by `file`.
-pub(crate) fn write_all(
-    (file, direct): (&File, Option<&File>),
-    offset: u64,
-    parts: &[Bytes],
-    gather: &mut Gather,
-) -> io::Result<()> {
+/// Whether a write from `offset` on can go around the page cache.
+pub(crate) fn is_aligned(offset: u64, parts: &[Bytes]) -> bool {
     let length: usize = parts.iter().map(Bytes::len).sum();
-    let is_aligned = length.is_multiple_of(BLOCK) && offset.is_multiple_of(BLOCK as u64);
-    match direct.filter(|_| is_aligned) {
-        Some(direct) => gather.write(direct, offset, parts),
-        None => write_through_cache(file, offset, parts),
-    }
+    length.is_multiple_of(BLOCK) && offset.is_multiple_of(BLOCK as u64)
 }
 
-fn write_through_cache(file: &File, mut offset: u64, parts: &[Bytes]) -> io::Result<()> {
+/// Writes `parts` one after another from `offset` on, through the page cache.
+pub(crate) fn write_through_cache(file: &File, mut offset: u64, parts: &[Bytes]) -> io::Result<()> {
     let mut parts: Vec<&[u8]> = parts.iter().map(|part| &part[..]).collect();
     let mut first = 0;
     while first < parts.len() {
@@ -134,8 +131,11 @@ mod tests {
             std::fs::write(&path, &before).expect("room");
             let file = File::options().write(true).open(&path).expect("it is there");
             let direct = open(&path).expect("it is there");
-            let mut gather = Gather::default();
-            write_all((&file, direct.as_ref()), offset, &parts, &mut gather).expect("room");
+            match direct.filter(|_| is_aligned(offset, &parts)) {
+                Some(direct) => Gather::default().write(&direct, offset, &parts),
+                None => write_through_cache(&file, offset, &parts),
+            }
+            .expect("room");
             let mut expected = before;
             let (start, all) = (usize::try_from(offset).expect("small"), parts.concat());
             expected[start..start + all.len()].copy_from_slice(&all);

@@ -13,10 +13,11 @@ use slotcast_units::Rate;
 
 use crate::buffers::{Buffer, Buffers};
 use crate::direct::{self, Gather};
-use crate::folder::{Folder, FolderError, read_at};
+use crate::folder::{Folder, FolderError, cut_segment, read_at};
 use crate::journal::Throttle;
 use crate::limits::DiskLimit;
-use crate::open_segments::{OpenSegments, Segment};
+use crate::open_files::{self, is_shortage, remedy_for};
+use crate::open_segments::{OpenSegments, SegmentFile, Way};
 
 /// What an operation came to.
 pub type DiskResult = Result<Output, DiskError>;
@@ -27,7 +28,13 @@ pub type Report = Arc<dyn Fn(OpId, DiskResult) + Send + Sync>;
 type Task = (OpId, Op);
 
 /// A store writes one batch at a time, and beside it the footer of the segment before.
-const WRITERS: usize = 2;
+pub(crate) const WRITERS: usize = 2;
+
+/// Threads of the disk of a node's target that do all else.
+pub(crate) const READERS: usize = 2;
+
+/// How long a thread waits that could not open a file because the process, or the system, is out of them.
+const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
 
 /// How often a disk without work is looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -39,12 +46,52 @@ struct Files {
     buffers: Arc<Buffers>,
     limit: Option<DiskLimit>,
     failures: Mutex<Throttle>,
+    shortages: Mutex<Throttle>,
     is_gone: AtomicBool,
+    /// The node ends: nothing is waited for any more.
+    stops: AtomicBool,
 }
 
 impl Files {
-    fn get(&self, segment: SegmentId) -> io::Result<Arc<Segment>> {
-        self.open.get(&self.folder, segment)
+    /// The result of `attempt`, made again as long as there are too few files or too little memory for it: that
+    /// says nothing about the disk, and passes. What it has done when it fails so, it must be able to do again.
+    fn persist<T>(&self, mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+        loop {
+            match attempt() {
+                Err(error) if is_shortage(&error) => self.wait_out(error)?,
+                result => return result,
+            }
+        }
+    }
+
+    /// Gives back the files that are not in use, or if all are, waits.
+    fn wait_out(&self, shortage: io::Error) -> io::Result<()> {
+        let mut shortages = self.shortages.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(left_out) = shortages.admit() {
+            let (folder, limit) = (self.folder.segments().display(), open_files::limit());
+            let (error, remedy) = (&shortage, remedy_for(&shortage));
+            tracing::warn!(%folder, %error, limit, remedy, left_out, "disk operation waits");
+        }
+        drop(shortages);
+        if self.stops.load(Ordering::Relaxed) {
+            return Err(shortage);
+        }
+        if !self.look() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        if self.open.close_idle() == 0 {
+            thread::sleep(SHORTAGE_PAUSE);
+        }
+        Ok(())
+    }
+
+    fn get(&self, segment: SegmentId, way: Way) -> io::Result<Arc<SegmentFile>> {
+        self.persist(|| self.open.get(&self.folder, segment, way))
+    }
+
+    /// Puts on stable storage which segments there are.
+    fn sync_names(&self) -> io::Result<()> {
+        self.persist(|| self.folder.open_names())?.sync_all()
     }
 
     fn buffer(&self, length: u64) -> io::Result<Buffer> {
@@ -75,36 +122,45 @@ impl Files {
 
     fn carry_out(&self, op: Op, gather: &mut Gather) -> io::Result<Output> {
         match op {
-            Op::List => return Ok(Output::Segments(self.folder.list()?)),
+            Op::List => return Ok(Output::Segments(self.persist(|| self.folder.list())?)),
             Op::Create { segment, length } => {
-                self.folder.create_segment(segment, length)?;
+                cut_segment(&self.persist(|| self.folder.new_segment(segment))?, 0, length)?;
+                self.sync_names()?;
             }
             Op::Write { segment, offset, parts } => {
-                let segment = self.get(segment)?;
-                let files = (&segment.file, segment.direct.as_ref());
-                direct::write_all(files, offset, &parts, gather)?;
+                let is_aligned = direct::is_aligned(offset, &parts);
+                let way = if is_aligned { Way::Direct } else { Way::Cached };
+                let segment = self.get(segment, way)?;
+                self.persist(|| match segment.is_direct {
+                    true => gather.write(&segment.file, offset, &parts),
+                    false => direct::write_through_cache(&segment.file, offset, &parts),
+                })?;
+                // Whatever goes wrong here is final: what was not flushed may be lost already.
                 segment.file.sync_data()?;
                 if !self.look() {
                     return Err(io::ErrorKind::NotFound.into());
                 }
             }
             Op::Cut { segment, offset, length } => {
-                self.folder.cut_segment(&self.get(segment)?.file, offset, length)?;
+                cut_segment(&self.get(segment, Way::Cached)?.file, offset, length)?;
             }
             Op::Read { segment, offset, length } => {
                 let mut buffer = self.buffer(length)?;
-                let filled = read_at(&self.get(segment)?.file, offset, buffer.as_mut())?;
+                let segment = self.get(segment, Way::Cached)?;
+                let filled = self.persist(|| read_at(&segment.file, offset, buffer.as_mut()))?;
                 return Ok(Output::Bytes(Bytes::from_owner(buffer).slice(..filled)));
             }
             Op::ReadContent { segment, offset, length } => {
-                let segment = self.get(segment)?;
-                let file = &segment.file;
-                let read = |place, piece: &mut [u8]| read_at(file, offset + place as u64, piece);
+                let segment = self.get(segment, Way::Cached)?;
+                let read = |place, piece: &mut [u8]| {
+                    self.persist(|| read_at(&segment.file, offset + place as u64, piece))
+                };
                 return Ok(Output::Content(Content::filled(self.buffer(length)?, read)?));
             }
             Op::Delete { segment } => {
                 self.open.close(segment);
-                self.folder.delete_segment(segment)?;
+                self.persist(|| self.folder.remove_segment(segment))?;
+                self.sync_names()?;
             }
         }
         Ok(Output::Done)
@@ -131,7 +187,8 @@ pub struct Disk {
 
 impl Disk {
     /// Starts threads that write and flush, and `readers` for all else, reading into `buffers`; `report` is
-    /// told of every result. With a `rate` the disk is no faster than that.
+    /// told of every result. At most `max_open` files of segments are open at any time, and one for each thread
+    /// at least. With a `rate` the disk is no faster than that.
     ///
     /// # Errors
     /// If the system gives no thread.
@@ -139,16 +196,19 @@ impl Disk {
         folder: Folder,
         readers: usize,
         buffers: Arc<Buffers>,
+        max_open: usize,
         rate: Option<Rate>,
         report: &Report,
     ) -> io::Result<Disk> {
         let files = Arc::new(Files {
             folder,
-            open: OpenSegments::default(),
+            open: OpenSegments::new(max_open.max(WRITERS + readers)),
             buffers,
             limit: rate.map(DiskLimit::new),
             failures: Mutex::new(Throttle::new()),
+            shortages: Mutex::new(Throttle::new()),
             is_gone: AtomicBool::new(false),
+            stops: AtomicBool::new(false),
         });
         let (writes, to_write) = unbounded();
         let (others, to_do) = unbounded();
@@ -195,6 +255,9 @@ impl Disk {
 impl Drop for Disk {
     /// Waits for what was begun.
     fn drop(&mut self) {
+        if let Ok(files) = &self.files {
+            files.stops.store(true, Ordering::Relaxed);
+        }
         (self.writes, self.others) = (None, None);
         for thread in self.threads.drain(..) {
             let _ = thread.join();

@@ -1,7 +1,7 @@
 //! The folder of one target: its lock, and the files of its segments.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -180,31 +180,23 @@ impl Folder {
         OpenOptions::new().read(true).write(true).open(self.path_of(segment))
     }
 
-    /// Makes a segment, with its room reserved and its name on stable storage.
-    pub(crate) fn create_segment(&self, segment: SegmentId, length: u64) -> io::Result<()> {
+    /// Makes a segment that is empty.
+    pub(crate) fn new_segment(&self, segment: SegmentId) -> io::Result<File> {
         let path = self.path_of(segment);
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
-        reserve(&file, length)?;
-        file.sync_all()?;
-        self.sync_names()
+        OpenOptions::new().read(true).write(true).create_new(true).open(path)
     }
 
-    pub(crate) fn delete_segment(&self, segment: SegmentId) -> io::Result<()> {
+    /// Takes a segment away; it is no error if there is none.
+    pub(crate) fn remove_segment(&self, segment: SegmentId) -> io::Result<()> {
         match fs::remove_file(self.path_of(segment)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => self.sync_names(),
+            _ => Ok(()),
         }
     }
 
-    /// Zeroes everything from `offset` on, and makes the segment `length` bytes long.
-    pub(crate) fn cut_segment(&self, file: &File, offset: u64, length: u64) -> io::Result<()> {
-        file.set_len(offset)?;
-        reserve(file, length)?;
-        file.sync_all()
-    }
-
-    fn sync_names(&self) -> io::Result<()> {
-        File::open(&self.segments)?.sync_all()
+    /// The folder of the segments, to be flushed when one was made or taken away.
+    pub(crate) fn open_names(&self) -> io::Result<File> {
+        File::open(&self.segments)
     }
 
     /// Bytes that the file system has left for this user.
@@ -223,7 +215,10 @@ fn lock(path: &Path) -> Result<File, FolderError> {
         .write(true)
         .open(&place)
         .map_err(failed("open", &place))?;
-    lock.try_lock().map_err(|_| FolderError::Locked(path.to_path_buf()))?;
+    lock.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => FolderError::Locked(path.to_path_buf()),
+        TryLockError::Error(error) => failed("lock", &place)(error),
+    })?;
     Ok(lock)
 }
 
@@ -235,6 +230,14 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Folder
 fn inode_of(path: &Path) -> io::Result<(u64, u64)> {
     let metadata = fs::metadata(path)?;
     Ok((metadata.dev(), metadata.ino()))
+}
+
+/// Zeroes everything from `offset` on, makes the segment `length` bytes long with its room reserved, and flushes
+/// it.
+pub(crate) fn cut_segment(file: &File, offset: u64, length: u64) -> io::Result<()> {
+    file.set_len(offset)?;
+    reserve(file, length)?;
+    file.sync_all()
 }
 
 /// Reserves room up to `length`, where the file system can.

@@ -27,6 +27,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use crate::address::Address;
+use crate::connections;
 use crate::content_stream::{self, ContentError};
 use crate::metrics;
 use crate::node::Node;
@@ -258,7 +259,8 @@ pub fn serve(node: Node, listener: std::net::TcpListener, ready: impl FnOnce()) 
             });
         }
         ready();
-        axum::serve(listener, router(node)).with_graceful_shutdown(stop).await
+        let serving = node.serving();
+        connections::serve(listener, router(node), serving, stop).await
     })
 }
 
@@ -282,7 +284,8 @@ impl Background {
             runtime.block_on(async {
                 let listener = tokio::net::TcpListener::from_std(listener)?;
                 let stop = async { drop(stopped.await) };
-                axum::serve(listener, router(Arc::new(node))).with_graceful_shutdown(stop).await
+                let serving = node.serving();
+                connections::serve(listener, router(Arc::new(node)), serving, stop).await
             })
         };
         let thread = std::thread::Builder::new().name("http".into()).spawn(serve)?;

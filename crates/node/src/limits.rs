@@ -1,5 +1,5 @@
 //! Limits that a node keeps although its disks and its network could do more: to share them with somebody,
-//! or to have a cluster of known rates.
+//! or to have a cluster of known rates. And those of what clients may take of it.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -11,7 +11,7 @@ use slotcast_units::{Rate, Size, Span, Time};
 
 use crate::clock::Clock;
 
-/// How fast things may go; as fast as they can where nothing is said.
+/// How fast things may go, as fast as they can where nothing is said; and what clients may take.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Limits {
     /// The disk of each target, reads and writes together.
@@ -19,10 +19,17 @@ pub struct Limits {
     /// In one process the link of each target and of the initiator, each way; in a cluster what the node
     /// sends of chunks.
     pub link_rate: Option<Rate>,
+    /// HTTP connections that may be open at a time; unless given, as many as the limit of open files leaves.
+    pub connections: Option<u32>,
+    /// How long an HTTP connection may be without a whole request header, 60 s unless given.
+    pub idle_timeout: Option<Span>,
 }
 
 /// Slower is a mistake: a chunk would take minutes.
 pub const LEAST_RATE: Rate = Rate::from_bps(1_000_000);
+
+/// Shorter is a mistake: a header on its way would be cut off.
+pub const LEAST_IDLE_TIMEOUT: Span = Span::from_secs(1);
 
 /// What a limited disk may catch up of the time in which it had nothing to do: from the end of one batch to the
 /// beginning of the next some threads wake up, which is not the disk's time.

@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crossbeam_channel::bounded;
 use slotcast_protocol::{
@@ -25,13 +26,15 @@ use crate::admission::{Opened, PlacedTarget, RegisteredTargets};
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::cluster::{MapSource, NodeFile, TargetFolder};
-use crate::disk::{Disk, Report};
+use crate::connections::{IDLE_TIMEOUT, Serving};
+use crate::disk::{Disk, READERS, Report};
 use crate::folder::{Folder, FolderError};
 use crate::label::{ClusterId, Seat};
 use crate::limits::{Limits, Links};
 use crate::mailbox::{Mailbox, Tell};
 use crate::map_keeper::MapKeeper;
 use crate::network::{Network, NetworkConfig, Shared, timing as network_timing};
+use crate::open_files::{self, Needs, OpenFiles, TooFewFiles};
 use crate::reactor::{Event, GetResult, Holders, PutResult, Reactor, Recorded, TargetStatus};
 use crate::register::RegisterError;
 use crate::remote::Remote;
@@ -101,6 +104,9 @@ pub enum StartError {
     /// The system gives no threads.
     #[error("cannot start a thread: {0}")]
     Thread(#[from] io::Error),
+    /// The process may not open as many files as its disks and clients need.
+    #[error(transparent)]
+    OpenFiles(#[from] TooFewFiles),
     /// The sockets of a cluster cannot be opened.
     #[error("cannot use UDP at {0}: {1}")]
     Network(SocketAddr, io::Error),
@@ -115,6 +121,7 @@ pub struct Node {
     keeper: Option<MapKeeper>,
     /// The lock of the register of its targets.
     _register: Option<File>,
+    serving: Serving,
 }
 
 /// What the machines of a node are made of.
@@ -125,10 +132,11 @@ struct Parts<'a> {
     groups: GroupMap,
     asking: (Initiator, Finder),
     segment_size: u64,
-    disk_rate: Option<Rate>,
+    limits: Limits,
     disk_rates: BTreeMap<TargetId, Rate>,
     queue: QueueRule,
     links: Option<Links>,
+    files: OpenFiles,
     records: bool,
     repairs: bool,
     membership: Membership,
@@ -214,6 +222,16 @@ impl NodeFile {
     }
 }
 
+/// Divides the open files, before any is opened for good.
+fn reserve_files(
+    targets: usize,
+    has_network: bool,
+    limits: &Limits,
+) -> Result<OpenFiles, TooFewFiles> {
+    let connections = limits.connections.and_then(|n| usize::try_from(n).ok());
+    OpenFiles::reserve(Needs { targets, has_network, connections })
+}
+
 fn placed(groups: &GroupMap, target: TargetId, folder: &Path) -> PlacedTarget {
     let (group, position) = groups.seat(target);
     PlacedTarget { target, folder: folder.to_path_buf(), seat: Seat { group, position } }
@@ -228,6 +246,7 @@ impl Node {
     /// few targets for a group.
     pub fn start(config: &NodeConfig) -> Result<Node, StartError> {
         let groups = config.groups()?;
+        let files = reserve_files(config.folders.len(), false, &config.limits)?;
         let opened = config.registered_targets()?.map(|targets| targets.open(config.segment_size));
         let agreed = Agreed {
             timing: timing(config.limits.link_rate),
@@ -253,7 +272,7 @@ impl Node {
             records: false,
             repairs: true,
         };
-        Node::host_in(opened.transpose()?, &hosting, machines)
+        Node::host_in((files, opened.transpose()?), &hosting, machines)
     }
 
     /// Hosts the machines of a whole cluster in this process.
@@ -264,11 +283,12 @@ impl Node {
     /// # Panics
     /// If there are not as many folders as targets.
     pub fn host(hosting: &Hosting, machines: Machines) -> Result<Node, StartError> {
-        Node::host_in(None, hosting, machines)
+        let files = reserve_files(hosting.folders.len(), false, &hosting.limits)?;
+        Node::host_in((files, None), hosting, machines)
     }
 
     fn host_in(
-        opened: Option<Opened>,
+        (files, opened): (OpenFiles, Option<Opened>),
         hosting: &Hosting,
         machines: Machines,
     ) -> Result<Node, StartError> {
@@ -295,10 +315,11 @@ impl Node {
             groups,
             asking,
             segment_size: hosting.segment_size,
-            disk_rate: hosting.limits.disk_rate,
+            limits: hosting.limits,
             disk_rates: hosting.disk_rates.clone(),
             queue: hosting.queue,
             links,
+            files,
             records: hosting.records,
             repairs: hosting.repairs,
             membership: Membership::Active,
@@ -328,6 +349,7 @@ impl Node {
         let targets = file.targets.iter().map(|TargetFolder { target, folder }| {
             (*target, folder.as_path(), target_config(&agreed, &groups, *target, first_rate))
         });
+        let files = reserve_files(file.targets.len(), true, &file.limits)?;
         let Opened { folders, register } = file.registered_targets()?.open(segment_size)?;
         let initiator = Initiator::new(initiator_config(&agreed, InitiatorId(file.node)));
         // In units of 65 microseconds since 1970, which wrap after three days: no life of this node
@@ -341,10 +363,11 @@ impl Node {
             groups: groups.clone(),
             asking: (initiator.counting_from(first_serial), finder),
             segment_size,
-            disk_rate: file.limits.disk_rate,
+            limits: file.limits,
             disk_rates: BTreeMap::new(),
             queue: QUEUE,
             links: None,
+            files,
             records: false,
             repairs: true,
             membership: map.node(file.node).map_or(Membership::Active, |node| node.membership),
@@ -389,6 +412,12 @@ impl Node {
         mut parts: Parts<'_>,
         network: impl FnOnce(&Tell) -> Result<Option<Remote>, StartError>,
     ) -> Result<Node, StartError> {
+        let files = parts.files;
+        let idle_timeout = parts.limits.idle_timeout.map(|span| Duration::from_nanos(span.as_ns()));
+        let serving = Serving {
+            connections: files.connections,
+            idle_timeout: idle_timeout.unwrap_or(IDLE_TIMEOUT),
+        };
         let mailbox = Mailbox::new(clock);
         let tell = mailbox.teller();
         let buffers = Arc::default();
@@ -403,7 +432,7 @@ impl Node {
             let on_device = devices.iter().filter(|device| *device == own).count();
             let on_device = u32::try_from(on_device).unwrap_or(u32::MAX);
             let (host, error) =
-                open_target(name, config, &parts, clock, &tell, &buffers, on_device)?;
+                open_target(name, config, &parts, clock, &tell, (&buffers, files), on_device)?;
             targets.push(host);
             unusable.extend(error);
         }
@@ -428,6 +457,7 @@ impl Node {
             reactor: Some(reactor),
             network: shared,
             keeper: None,
+            serving,
             _register: register,
         })
     }
@@ -435,6 +465,11 @@ impl Node {
     /// Its network; none of a cluster in one process.
     pub(crate) fn network(&self) -> Option<&Shared> {
         self.network.as_deref()
+    }
+
+    /// How its HTTP connections are served.
+    pub(crate) fn serving(&self) -> Serving {
+        self.serving
     }
 
     /// Stores a chunk on as many targets as the cluster's number says; the result comes when it is on stable
@@ -557,19 +592,26 @@ fn open_target(
     parts: &Parts<'_>,
     clock: Clock,
     tell: &Tell,
-    buffers: &Arc<Buffers>,
+    (buffers, files): (&Arc<Buffers>, OpenFiles),
     on_device: u32,
 ) -> Result<(TargetHost, Option<FolderError>), StartError> {
     let tell = tell.clone();
     let report: Report = Arc::new(move |op, result| tell(Event::Disk(id, op, result)));
-    let rate = parts.disk_rates.get(&id).copied().or(parts.disk_rate);
+    let rate = parts.disk_rates.get(&id).copied().or(parts.limits.disk_rate);
+    let max_open = files.segment_files;
     let (store, disk, unusable) = match folder {
         Ok(folder) => {
             let store = slotcast_store::Config { replicas: parts.replicas, ..folder.config() };
-            (store, Disk::start(folder, 2, buffers.clone(), rate, &report)?, None)
+            (store, Disk::start(folder, READERS, buffers.clone(), max_open, rate, &report)?, None)
         }
         Err(error @ FolderError::Locked(_)) => return Err(error.into()),
         Err(unusable) => {
+            // The system is out of something: no fault of the folder, and there at another start.
+            if let FolderError::Io { error, .. } = &unusable
+                && open_files::is_shortage(error)
+            {
+                return Err(unusable.into());
+            }
             tracing::error!(target = id.0, folder = %path.display(), cause = %unusable, "folder unusable");
             let store = slotcast_store::Config {
                 segment_size: parts.segment_size,

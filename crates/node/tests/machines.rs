@@ -33,7 +33,7 @@ fn host(scenario: &Scenario, base: &Path, disk_rates: BTreeMap<TargetId, Rate>) 
     let hosting = Hosting {
         folders: (0..scenario.cluster.targets).map(|n| base.join(n.to_string())).collect(),
         segment_size: 4 << 20,
-        limits: Limits { disk_rate: Some(scenario.disk.rate), link_rate: None },
+        limits: Limits { disk_rate: Some(scenario.disk.rate), ..Limits::default() },
         disk_rates,
         queue: QueueRule { time: Span::from_ms(50), most: Size::from_mib(4) },
         records: true,

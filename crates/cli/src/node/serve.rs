@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use slotcast_lab::InputError;
 use slotcast_node::cluster::NodeFile;
-use slotcast_node::{LEAST_RATE, Limits, Node, StartError, http};
-use slotcast_units::Rate;
+use slotcast_node::{LEAST_IDLE_TIMEOUT, LEAST_RATE, Limits, Node, StartError, http};
+use slotcast_units::{Rate, Span};
 
 use super::log::LogOptions;
 use crate::VERSION;
@@ -32,7 +31,7 @@ Then, from another terminal:
 Ctrl-C stops it; everything that was acknowledged is on stable storage.")]
 pub(crate) struct Arguments {
     /// Be one node of a cluster, as this file says; see docs/cluster.md
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "targets", "replicas", "listen", "disk_rate", "link_rate"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "targets", "replicas", "listen", "disk_rate", "link_rate", "connections", "idle_timeout"])]
     config: Option<PathBuf>,
 
     /// Where the targets keep their chunks: one folder each is made in it
@@ -59,6 +58,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "RATE", value_parser = limit)]
     link_rate: Option<Rate>,
 
+    /// HTTP connections that may be open at a time [default: what the limit of open files leaves, at most 4096]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    connections: Option<u32>,
+
+    /// Close an HTTP connection on which no request comes for so long [default: 60s]
+    #[arg(long, value_name = "TIME", value_parser = idle_timeout)]
+    idle_timeout: Option<Span>,
+
     #[command(flatten)]
     log: LogOptions,
 }
@@ -71,6 +78,14 @@ fn limit(text: &str) -> Result<Rate, String> {
     }
 }
 
+fn idle_timeout(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|error| format!("{error}"))?;
+    match span >= LEAST_IDLE_TIMEOUT {
+        true => Ok(span),
+        false => Err(format!("at least {LEAST_IDLE_TIMEOUT}")),
+    }
+}
+
 /// Where the targets keep their chunks unless something else is said.
 pub(super) const DATA: &str = "slotcast-data";
 
@@ -78,7 +93,6 @@ pub(super) const DATA: &str = "slotcast-data";
 pub(super) const SEGMENT_SIZE: u64 = 64 << 20;
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    allow_many_files();
     let log = arguments.log.start();
     let _log = log.map_err(|error| Failure::Output("the log".into(), error))?;
     match &arguments.config {
@@ -119,21 +133,7 @@ fn join(path: &Path) -> Outcome {
         http = %file.http,
         "starting"
     );
-    let node = Node::join(&file, SEGMENT_SIZE).map_err(|error| {
-        let help = match &error {
-            StartError::Register(error) => return super::target::wrong_register(error),
-            StartError::Network(_, error) => match error.kind() {
-                io::ErrorKind::AddrInUse => Some("does this node run already?"),
-                io::ErrorKind::AddrNotAvailable => Some(
-                    "it is no address of this host: is `node` right? Where addresses are translated, \
-                     set `listen`",
-                ),
-                _ => None,
-            },
-            _ => None,
-        };
-        InputError::plain(error.to_string()).with_help(help.map(str::to_owned))
-    })?;
+    let node = Node::join(&file, SEGMENT_SIZE).map_err(|error| not_started(&error))?;
     let address = listener.local_addr().unwrap_or(file.http);
     let told = || {
         // Nobody may be listening to this, and that is no reason to stop.
@@ -155,17 +155,34 @@ fn join(path: &Path) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// As many open files as this user may have: a node with many disks needs more than the usual 1024.
-fn allow_many_files() {
-    let limit = getrlimit(Resource::Nofile);
-    // Where that is refused, the usual number is enough for nine targets.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+/// Why the node did not start, with what helps.
+fn not_started(error: &StartError) -> Box<InputError> {
+    let help = match error {
+        StartError::Register(error) => return super::target::wrong_register(error),
+        StartError::OpenFiles(too_few) => Some(too_few.remedy()),
+        StartError::Network(_, error) => match error.kind() {
+            io::ErrorKind::AddrInUse => Some("does this node run already?".into()),
+            io::ErrorKind::AddrNotAvailable => Some(
+                "it is no address of this host: is `node` right? Where addresses are translated, \
+                 set `listen`"
+                    .into(),
+            ),
+            _ => None,
+        },
+        _ => None,
+    };
+    InputError::plain(error.to_string()).with_help(help)
 }
 
 /// A whole cluster in this process.
 fn alone(arguments: &Arguments) -> Outcome {
-    let Arguments { data, targets, replicas, listen, disk_rate, link_rate, .. } = arguments;
-    let limits = Limits { disk_rate: *disk_rate, link_rate: *link_rate };
+    let Arguments { data, targets, replicas, listen, .. } = arguments;
+    let limits = Limits {
+        disk_rate: arguments.disk_rate,
+        link_rate: arguments.link_rate,
+        connections: arguments.connections,
+        idle_timeout: arguments.idle_timeout,
+    };
     let config = super::target::store_in(data, *targets, *replicas, limits)?;
     let targets = config.folders.len();
     if usize::from(*replicas) > targets {
@@ -182,10 +199,7 @@ fn alone(arguments: &Arguments) -> Outcome {
         http = %listen,
         "starting"
     );
-    let node = Node::start(&config).map_err(|error| match &error {
-        StartError::Register(error) => super::target::wrong_register(error),
-        error => InputError::plain(error.to_string()),
-    })?;
+    let node = Node::start(&config).map_err(|error| not_started(&error))?;
     let address = listener.local_addr().unwrap_or(*listen);
     let told = || {
         // Nobody may be listening to this, and that is no reason to stop.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -13,7 +14,7 @@ use super::error::{Result, Source};
 use super::map::ClusterMap;
 use super::map_source::MapSource;
 use crate::label;
-use crate::limits::{LEAST_RATE, Limits};
+use crate::limits::{LEAST_IDLE_TIMEOUT, LEAST_RATE, Limits};
 use crate::whole_file::write_whole;
 
 #[derive(Deserialize)]
@@ -29,6 +30,8 @@ struct File {
     disk_rate: Option<Spanned<String>>,
     link_rate: Option<Spanned<String>>,
     register: Option<PathBuf>,
+    connections: Option<Spanned<NonZeroU32>>,
+    idle_timeout: Option<Spanned<String>>,
     target: Spanned<Vec<TargetEntry>>,
 }
 
@@ -69,7 +72,7 @@ pub struct NodeFile {
     pub secret: [u8; 32],
     /// How long another node may be silent before what it holds is replaced.
     pub gone_after: Span,
-    /// How fast its disks may be, and how fast it may send.
+    /// How fast its disks may be, how fast it may send, and what its clients may take.
     pub limits: Limits,
     /// Its targets.
     pub targets: Vec<TargetFolder>,
@@ -122,12 +125,25 @@ impl NodeFile {
             Some(value) => address("http", value)?,
             None => HTTP.parse().expect("an address"),
         };
+        let span = |key: &str, value: &Spanned<String>| {
+            value.get_ref().parse::<Span>().map_err(|error| {
+                let message = format!("{key} = \"{}\": {error}", value.get_ref());
+                source.error(Some(value.span()), message, Some("write it as \"10min\" or \"30s\""))
+            })
+        };
         let gone_after = match &file.gone_after {
             None => GONE_AFTER,
-            Some(value) => value.get_ref().parse::<Span>().map_err(|error| {
-                let message = format!("gone_after = \"{}\": {error}", value.get_ref());
-                source.error(Some(value.span()), message, Some("write it as \"10min\" or \"30s\""))
-            })?,
+            Some(value) => span("gone_after", value)?,
+        };
+        let idle_timeout = match &file.idle_timeout {
+            None => None,
+            Some(value) => match span("idle_timeout", value)? {
+                timeout if timeout >= LEAST_IDLE_TIMEOUT => Some(timeout),
+                _ => {
+                    let message = format!("idle_timeout = \"{}\" is too short", value.get_ref());
+                    return Err(source.error(Some(value.span()), message, Some("at least 1s")));
+                }
+            },
         };
         let rate = |key: &str, value: &Option<Spanned<String>>| match value {
             None => Ok(None),
@@ -147,6 +163,8 @@ impl NodeFile {
         let limits = Limits {
             disk_rate: rate("disk_rate", &file.disk_rate)?,
             link_rate: rate("link_rate", &file.link_rate)?,
+            connections: file.connections.as_ref().map(|n| n.get_ref().get()),
+            idle_timeout,
         };
         let mut left: BTreeSet<TargetId> = entry.targets.iter().copied().collect();
         let mut targets = Vec::new();

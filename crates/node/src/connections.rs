@@ -1,0 +1,362 @@
+//! HTTP connections: a bounded number of them, of which those without a request make room for new ones.
+//!
+//! A connection is accepted only when a place is free, so clients never take files that are reserved for others.
+//! When all places but the spare ones are taken, the connection that has been without a request for longest is
+//! closed. Where all have requests for content under way, further such requests are answered 503, and the spare
+//! places are left to questions how the node is: those always come through.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::Request;
+use axum::http::{Response, StatusCode, header};
+use axum::response::IntoResponse;
+use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+
+use crate::journal::Throttle;
+
+/// Places beyond the bound: for connections that are about to be closed or refused, and for questions how the
+/// node is.
+pub(crate) const SPARE: usize = 16;
+
+/// How long a connection may be without a whole request header, unless the node is told otherwise.
+pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A client of which nothing is heard is asked by its system after so long whether it is still there.
+const PROBE_AFTER: Duration = Duration::from_secs(60);
+
+/// A connection may be without a request for so long before it can be closed for another one: its request may be
+/// on its way.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// How long one that is closed for another one has for the rest of an answer that its client does not read.
+const REST: Duration = Duration::from_secs(5);
+
+/// How long nothing is accepted when the system gives no connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How connections are served.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Serving {
+    /// Connections that may be open, beside the [`SPARE`] ones.
+    pub(crate) connections: usize,
+    /// How long one may be without a whole request header.
+    pub(crate) idle_timeout: Duration,
+}
+
+/// All connections.
+struct Connections {
+    /// Each open connection has one.
+    places: Arc<Semaphore>,
+    /// Each request for content that is under way has one.
+    requests: Arc<Semaphore>,
+    idle: Mutex<Idle>,
+    limit: usize,
+    /// Connections that were told to close for others, and are still open.
+    closing: AtomicUsize,
+    /// A spare place was taken.
+    is_crowded: Notify,
+    told: Mutex<Throttle>,
+}
+
+/// How a connection is told to close, for another one.
+#[derive(Default)]
+struct Close {
+    notify: Notify,
+    is_told: AtomicBool,
+}
+
+/// Connections without a request, the one that has been so for longest first.
+#[derive(Default)]
+struct Idle {
+    since: BTreeMap<u64, (Instant, Arc<Close>)>,
+    last: u64,
+}
+
+impl Idle {
+    /// Adds a connection at the end, unless it closes anyway; returns its place in the order.
+    fn add(&mut self, close: &Arc<Close>) -> u64 {
+        self.last += 1;
+        if !close.is_told.load(Ordering::Relaxed) {
+            self.since.insert(self.last, (Instant::now(), close.clone()));
+        }
+        self.last
+    }
+}
+
+/// One connection.
+struct Connection {
+    all: Arc<Connections>,
+    close: Arc<Close>,
+    /// Its place among those that are idle, or the last one that it had.
+    idle_since: AtomicU64,
+    is_busy: AtomicBool,
+    /// Whether any request has come.
+    was_asked: AtomicBool,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Connections {
+    fn new(limit: usize) -> Arc<Connections> {
+        Arc::new(Connections {
+            places: Arc::new(Semaphore::new(limit + SPARE)),
+            requests: Arc::new(Semaphore::new(limit)),
+            idle: Mutex::default(),
+            limit,
+            closing: AtomicUsize::new(0),
+            is_crowded: Notify::new(),
+            told: Mutex::new(Throttle::new()),
+        })
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells, now and then, that there are too few places.
+    fn tell(&self, what: &'static str) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(left_out) = told.admit() {
+            let connections = self.limit;
+            let remedy = "allow more with --connections, and a higher limit of open files";
+            tracing::warn!(what, connections, remedy, left_out, "http connections exhausted");
+        }
+    }
+
+    /// A client has come, and has this place.
+    fn opened(self: &Arc<Connections>, place: OwnedSemaphorePermit) -> Arc<Connection> {
+        let close = Arc::default();
+        let idle_since = self.idle().add(&close).into();
+        self.is_crowded.notify_one();
+        Arc::new(Connection {
+            all: self.clone(),
+            close,
+            idle_since,
+            is_busy: AtomicBool::new(false),
+            was_asked: AtomicBool::new(false),
+            _place: place,
+        })
+    }
+
+    /// Whether spare places are taken, by more connections than are about to close.
+    fn lacks_room(&self) -> bool {
+        self.places.available_permits() + self.closing.load(Ordering::Relaxed) < SPARE
+    }
+
+    /// Closes the connection that has been idle for longest whenever a spare place is taken. One that has not
+    /// been so for long gets the rest of its time of grace; but where all are used again and again, so that none
+    /// is ever idle for long, one has to go all the same.
+    async fn make_room(&self) -> Infallible {
+        loop {
+            if !self.lacks_room() {
+                self.is_crowded.notified().await;
+                continue;
+            }
+            let oldest = self.idle().since.first_key_value().map(|(_, (since, _))| *since);
+            // Without any, all are busy.
+            let rest = oldest.map_or(GRACE, |since| GRACE.saturating_sub(since.elapsed()));
+            if !rest.is_zero() {
+                tokio::time::sleep(rest).await;
+                if !self.lacks_room() {
+                    continue;
+                }
+            }
+            let mut idle = self.idle();
+            if let Some((_, (_, close))) = idle.since.pop_first() {
+                close.is_told.store(true, Ordering::Relaxed);
+                self.closing.fetch_add(1, Ordering::Relaxed);
+                drop(idle);
+                close.notify.notify_one();
+                self.tell("the connection that was idle for longest is closed");
+            }
+        }
+    }
+}
+
+impl Connection {
+    fn is_busy(&self) -> bool {
+        self.is_busy.load(Ordering::Relaxed)
+    }
+
+    /// A request has come. With it, whether it may be served: not if it is for content and as many such are under
+    /// way as may be.
+    fn begin(self: &Arc<Connection>, is_for_content: bool) -> (UnderWay, bool) {
+        self.was_asked.store(true, Ordering::Relaxed);
+        self.is_busy.store(true, Ordering::Relaxed);
+        let since = self.idle_since.load(Ordering::Relaxed);
+        self.all.idle().since.remove(&since);
+        let permit = match is_for_content {
+            true => self.all.requests.clone().try_acquire_owned().ok(),
+            false => None,
+        };
+        let is_admitted = permit.is_some() || !is_for_content;
+        (UnderWay { connection: self.clone(), _permit: permit }, is_admitted)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let since = *self.idle_since.get_mut();
+        let mut idle = self.all.idle();
+        idle.since.remove(&since);
+        if self.close.is_told.load(Ordering::Relaxed) {
+            self.all.closing.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A request from its header to the end of its answer.
+struct UnderWay {
+    connection: Arc<Connection>,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let Connection { all, close, idle_since, is_busy, .. } = &*self.connection;
+        idle_since.store(all.idle().add(close), Ordering::Relaxed);
+        is_busy.store(false, Ordering::Relaxed);
+    }
+}
+
+/// The body of an answer; the request is under way until all of it was handed over.
+struct Answer {
+    body: Body,
+    _under_way: UnderWay,
+}
+
+impl HttpBody for Answer {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Answer>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// What is answered where too many requests are under way.
+fn refusal() -> axum::response::Response {
+    let headers = [(header::RETRY_AFTER, "1"), (header::CONNECTION, "close")];
+    let error = serde_json::json!({ "error": "too many requests are under way: ask again later" });
+    (StatusCode::SERVICE_UNAVAILABLE, headers, axum::Json(error)).into_response()
+}
+
+async fn answer(
+    connection: &Arc<Connection>,
+    router: &TowerToHyperService<Router>,
+    request: hyper::Request<Incoming>,
+) -> Result<Response<Answer>, Infallible> {
+    let is_for_content = !matches!(request.uri().path(), "/v1/status" | "/metrics");
+    let (under_way, is_admitted) = connection.begin(is_for_content);
+    let response = if is_admitted {
+        let request: Request = request.map(Body::new);
+        router.call(request).await?
+    } else {
+        connection.all.tell("a request is refused");
+        refusal()
+    };
+    Ok(response.map(|body| Answer { body, _under_way: under_way }))
+}
+
+/// Serves one connection until either end closes it, it makes room for another, or the node stops.
+async fn converse(
+    connection: Arc<Connection>,
+    stream: TcpStream,
+    router: TowerToHyperService<Router>,
+    idle_timeout: Duration,
+    mut stopping: watch::Receiver<bool>,
+) {
+    let service = service_fn(|request| answer(&connection, &router, request));
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(idle_timeout);
+    let mut http = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let patience = tokio::select! {
+        // What went wrong is known to the client, or was its doing.
+        _ = http.as_mut() => return,
+        () = connection.close.notify.notified() => REST,
+        _ = stopping.wait_for(|stopping| *stopping) => idle_timeout,
+    };
+    http.as_mut().graceful_shutdown();
+    // A request that is under way is ended, and then the rest of its answer waited for.
+    while connection.was_asked.load(Ordering::Relaxed) {
+        let ended = tokio::time::timeout(patience, http.as_mut()).await.is_ok();
+        if ended || !connection.is_busy() {
+            return;
+        }
+    }
+}
+
+/// Serves `router` on `listener` until `stop`; then ends what is under way.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    serving: Serving,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let Serving { connections: limit, idle_timeout } = serving;
+    let connections = Connections::new(limit);
+    let router = TowerToHyperService::new(router);
+    let (stop_all, stopping) = watch::channel(false);
+    let (mut stop, mut make_room) = (pin!(stop), pin!(connections.make_room()));
+    loop {
+        // A place before the connection: it takes a file from nobody.
+        let accepted = async {
+            let place = connections.places.clone().acquire_owned().await;
+            (place.expect("never closed"), listener.accept().await)
+        };
+        let (place, accepted) = tokio::select! {
+            accepted = accepted => accepted,
+            never = &mut make_room => match never {},
+            () = &mut stop => break,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let probe = socket2::TcpKeepalive::new().with_time(PROBE_AFTER);
+                // Without it the connection of a client that has vanished stays longer.
+                let _ = socket2::SockRef::from(&stream).set_tcp_keepalive(&probe);
+                let connection = connections.opened(place);
+                let (router, stopping) = (router.clone(), stopping.clone());
+                tokio::spawn(converse(connection, stream, router, idle_timeout, stopping));
+            }
+            // The client has gone again; or the system has no files left, which it may have later.
+            Err(error) => {
+                tracing::debug!(%error, "no connection accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+    drop(listener);
+    // It fails if there is none to be told.
+    let _ = stop_all.send(true);
+    let all = u32::try_from(limit + SPARE).unwrap_or(u32::MAX);
+    let _ = connections.places.acquire_many(all).await;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
