@@ -51,7 +51,9 @@
 mod agenda;
 mod event;
 mod mix;
+mod pool;
 mod queue;
+mod scenario_error;
 mod simulation;
 mod stats;
 mod streams;
@@ -60,7 +62,12 @@ mod ziggurat;
 
 pub use agenda::{Agenda, TimerId};
 pub use event::Event;
+pub use pool::Pool;
 pub use queue::{EventQueue, HeapQueue, LadderQueue, Scheduled};
+pub use scenario_error::ScenarioError;
 pub use simulation::{Model, Simulation};
-pub use stats::{Counter, FifoStation, Gauge, Little, Queueing, Resource, Tally, Usage};
+pub use stats::{
+    Counter, FifoStation, Gauge, Latency, Little, PooledLatencies, Queueing, Resource,
+    SortedLatencies, Tally, Usage,
+};
 pub use streams::{Stream, Streams};

@@ -1,5 +1,6 @@
 //! What no single setting shows: whether the parts of a scenario fit together.
 
+use slotcast_engine::ScenarioError;
 use slotcast_protocol::{GroupMap, LayoutError, MAX_REPLICAS};
 use slotcast_units::{Share, Size, Span};
 
@@ -11,16 +12,6 @@ const MOST_DISKS: u32 = 1000;
 
 /// Most chunks of one object.
 const MOST_PARTS: u64 = 65_536;
-
-/// A scenario that cannot be run.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{key}: {problem}")]
-pub struct ScenarioError {
-    /// The setting at fault, as in an experiment file: `cluster.targets`.
-    pub key: &'static str,
-    /// What is wrong with it and what would be right.
-    pub problem: String,
-}
 
 /// The negotiating groups of `scenario`.
 pub(crate) fn groups(scenario: &Scenario) -> Result<GroupMap, ScenarioError> {

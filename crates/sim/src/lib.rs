@@ -9,13 +9,11 @@ mod clients;
 mod demand;
 mod drive;
 mod faults;
-mod latencies;
 pub mod lustre;
 mod mix;
 mod objects;
 mod observation;
 mod observe;
-mod pool;
 mod recorder;
 mod replicast;
 mod report;
@@ -25,21 +23,22 @@ pub mod stripes;
 mod unicast;
 mod watch;
 
-pub use check::{ScenarioError, check};
+pub use check::check;
 pub use demand::{Demand, demand};
-pub use latencies::{Latencies, Latency, PooledLatencies, SortedLatencies};
 pub use mix::{Mix, MixError};
 pub use observation::{ClosedWindow, Course, Fate, Observation, Outcome, Piece, Way};
 pub use observe::{Observer, Place, TraceLine, Unobserved};
 pub use recorder::measured_until;
 pub use replicast::{Difference, MachineConfigs, Tapes};
-pub use report::{Completion, Counts, DiskWait, Operation, PortQueues, PortSample, RunReport};
+pub use report::{
+    Completion, Counts, DiskWait, Latencies, Operation, PortQueues, PortSample, RunReport,
+};
 pub use scenario::{
     Backpressure, Cluster, Dctcp, Disk, Faults, Fidelity, Grant, IdleExtension, Load, Network,
     Protocol, ProtocolKind, ProxyChoice, Quirks, Replicast, Run, Scenario, SequenceChoice,
     TargetChoice, Ties, Unicast, Workload,
 };
-pub use slotcast_engine::Little;
+pub use slotcast_engine::{Latency, Little, PooledLatencies, ScenarioError, SortedLatencies};
 pub use slotcast_protocol::{RequestId, Window};
 
 /// Runs `scenario` with `seed`.

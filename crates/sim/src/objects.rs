@@ -1,9 +1,9 @@
 //! Objects of several chunks, while their chunks are being stored or fetched.
 
+use slotcast_engine::Pool;
 use slotcast_protocol::{ChunkId, Failure};
 use slotcast_units::{Size, Time};
 
-use crate::pool::Pool;
 use crate::report::Operation;
 
 /// An object that is put or got chunk by chunk.

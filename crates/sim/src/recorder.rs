@@ -1,10 +1,11 @@
 //! Collects what a run finds, and turns it into a [`RunReport`].
 
-use slotcast_engine::{FifoStation, Gauge, Little, Queueing, Resource};
+use slotcast_engine::{
+    FifoStation, Gauge, Little, PooledLatencies, Queueing, Resource, SortedLatencies,
+};
 use slotcast_units::{Size, Span, Time};
 
-use crate::latencies::{Latencies, PooledLatencies, SortedLatencies};
-use crate::report::{Completion, Counts, DiskWait, Operation, RunReport};
+use crate::report::{Completion, Counts, DiskWait, Latencies, Operation, RunReport};
 use crate::scenario::Scenario;
 
 /// One target's port, and its first disk.

@@ -1,9 +1,23 @@
 //! What one run found.
 
-use slotcast_engine::Little;
+use slotcast_engine::{Latency, Little, SortedLatencies};
 use slotcast_units::{Size, Span, Time};
 
-use crate::latencies::{Latencies, Latency};
+/// The latencies of the requests that ended in the measured time, by kind.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Latencies {
+    /// Of puts.
+    pub puts: SortedLatencies,
+    /// Of gets.
+    pub gets: SortedLatencies,
+}
+
+impl Latencies {
+    /// Puts and gets.
+    pub fn both(&self) -> [&SortedLatencies; 2] {
+        [&self.puts, &self.gets]
+    }
+}
 
 /// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 
 mod counter;
 mod gauge;
+mod latencies;
 mod little;
 mod queueing;
 mod station;
@@ -11,6 +12,7 @@ mod usage;
 
 pub use counter::Counter;
 pub use gauge::Gauge;
+pub use latencies::{Latency, PooledLatencies, SortedLatencies};
 pub use little::Little;
 pub use queueing::Queueing;
 pub use station::FifoStation;

@@ -1,11 +1,11 @@
 //! Whether the parts of a Lustre scenario fit together.
 
+use slotcast_engine::ScenarioError;
 use slotcast_schedule::Policy;
 use slotcast_units::{Size, Span};
 
 use super::job::{Access, Job, Work};
 use super::scenario::LustreScenario;
-use crate::check::ScenarioError;
 
 /// Most RPCs that all clients together may have under way: more would not fit a machine's memory.
 const MOST_UNDER_WAY: u64 = 1 << 26;

@@ -1,5 +1,6 @@
 //! What is written down while a run goes on.
 
+use slotcast_engine::{PooledLatencies, SortedLatencies};
 use slotcast_schedule::{Direction, Request};
 use slotcast_units::{Span, Time};
 
@@ -7,7 +8,6 @@ use super::client::Client;
 use super::deadlines::Punctuality;
 use super::report::{JobReport, PhaseReport, Sample};
 use super::scenario::LustreScenario;
-use crate::latencies::{PooledLatencies, SortedLatencies};
 
 /// Intervals that are kept for each class.
 const MOST_SAMPLES: usize = 1 << 20;

@@ -44,9 +44,8 @@ pub use scenario::{
     TimeoutRule, TimeoutSettings,
 };
 
-use slotcast_engine::Simulation;
+use slotcast_engine::{ScenarioError, Simulation};
 
-use crate::check::ScenarioError;
 use measure::Reported;
 use model::LustreModel;
 

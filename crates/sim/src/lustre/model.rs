@@ -5,7 +5,7 @@ mod messages;
 mod servers;
 mod storage;
 
-use slotcast_engine::{Agenda, FifoStation, Model, Stream, Streams};
+use slotcast_engine::{Agenda, FifoStation, Model, Pool, Stream, Streams};
 use slotcast_schedule::Request;
 use slotcast_units::{Size, Span, Time};
 
@@ -19,7 +19,6 @@ use super::ost::Ost;
 use super::report::DiskUse;
 use super::scenario::LustreScenario;
 use super::striping::{Extent, Striping};
-use crate::pool::Pool;
 
 /// A remote procedure call: a read or write of a part of one object.
 #[derive(Debug, Clone, Copy)]

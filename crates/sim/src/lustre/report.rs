@@ -1,9 +1,8 @@
 //! What a run of a Lustre scenario found.
 
+use slotcast_engine::Latency;
 use slotcast_schedule::Direction;
 use slotcast_units::{Span, Time};
-
-use crate::latencies::Latency;
 
 /// Everything that a run found.
 #[derive(Debug, Clone, PartialEq)]

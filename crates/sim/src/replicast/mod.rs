@@ -11,7 +11,7 @@ mod tape;
 mod tests;
 mod windows;
 
-use slotcast_engine::{Agenda, Model, TimerId};
+use slotcast_engine::{Agenda, Model, Pool, TimerId};
 use slotcast_protocol::tape::InitiatorHeard;
 use slotcast_protocol::{
     ChunkId, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput, Members,
@@ -25,7 +25,6 @@ use crate::faults::Faults;
 use crate::objects::{Object, Objects, Part, part};
 use crate::observation::Observation;
 use crate::observe::Place;
-use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::report::Operation;
 use crate::scenario::{Fidelity, Quirks};

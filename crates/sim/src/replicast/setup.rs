@@ -1,6 +1,6 @@
 //! From a scenario to a cluster that is ready to start.
 
-use slotcast_engine::Streams;
+use slotcast_engine::{Pool, Streams};
 use slotcast_protocol::{
     Backpressure as DiskBackpressure, CalendarRules, Choosy, Delivery, DiskForecast, GetRules,
     GroupMap, IdleExtension, Initiator, InitiatorConfig, InitiatorId, OfferRule, Proxy,
@@ -15,7 +15,6 @@ use crate::clients::Clients;
 use crate::drive::Trace;
 use crate::faults::Faults;
 use crate::objects::Objects;
-use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::scenario::{
     Backpressure, IdleExtension as IdleChoice, ProtocolKind, Scenario, SequenceChoice,

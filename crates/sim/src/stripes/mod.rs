@@ -29,10 +29,9 @@ mod servers;
 mod steps;
 mod zipf;
 
-use slotcast_engine::Simulation;
+use slotcast_engine::{ScenarioError, Simulation};
 use slotcast_units::Time;
 
-use crate::check::ScenarioError;
 use host::Host;
 use machines::Machines;
 

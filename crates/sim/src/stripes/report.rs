@@ -1,9 +1,9 @@
+use slotcast_engine::SortedLatencies;
 use slotcast_units::{Span, Time};
 
 use super::host::Host;
 use super::machines::Machines;
 use super::steps::{Step, Steps};
-use crate::latencies::SortedLatencies;
 
 /// What one run found. Times are of the writes that ended between the warm-up and the end.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,6 @@
+use slotcast_engine::ScenarioError;
 use slotcast_stripe::Code;
 use slotcast_units::{Share, Size, Span};
-
-use crate::check::ScenarioError;
 
 /// The size that costs are given for.
 pub const REFERENCE: Size = Size::from_mib(1);

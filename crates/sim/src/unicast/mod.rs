@@ -24,12 +24,11 @@ mod setup;
 mod tests;
 mod watched;
 
-use slotcast_engine::{Agenda, Model};
+use slotcast_engine::{Agenda, Model, Pool};
 use slotcast_units::{Rate, Size, Span, Time};
 
 use crate::clients::{Clients, Job};
 use crate::drive::{ClusterModel, Trace};
-use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::report::Operation;
 use crate::watch::Watch;

@@ -1,6 +1,6 @@
 //! From a scenario to a unicast cluster that is ready to start.
 
-use slotcast_engine::Streams;
+use slotcast_engine::{Pool, Streams};
 use slotcast_units::Time;
 
 use super::aimd::Congestion;
@@ -10,7 +10,6 @@ use super::{InitiatorPort, Rules, TargetPort, UnicastModel};
 use crate::clients::Clients;
 use crate::drive::Trace;
 use crate::faults::Faults;
-use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::scenario::{Fidelity, Grant, ProtocolKind, Scenario};
 

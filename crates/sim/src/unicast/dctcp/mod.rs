@@ -25,14 +25,13 @@ mod watched;
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
-use slotcast_engine::{Agenda, Model};
+use slotcast_engine::{Agenda, Model, Pool};
 use slotcast_units::{Rate, Size, Span, Time};
 
 use super::ring::{Chooser, Placement};
 use crate::clients::{Clients, Job};
 use crate::drive::{ClusterModel, Trace};
 use crate::faults::Faults;
-use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::report::{Operation, PortQueues, PortSample};
 use crate::watch::Watch;

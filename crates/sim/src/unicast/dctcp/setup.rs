@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
-use slotcast_engine::Streams;
+use slotcast_engine::{Pool, ScenarioError, Streams};
 use slotcast_units::{Rate, Share, Size, Span, Time};
 
 use super::super::ring::Chooser;
@@ -11,11 +11,9 @@ use super::congestion::{CongestionRules, ONE};
 use super::port::{Link, Port, PortRules};
 use super::sender::SenderRules;
 use super::{DctcpModel, Rules, Target};
-use crate::check::ScenarioError;
 use crate::clients::Clients;
 use crate::drive::Trace;
 use crate::faults::Faults;
-use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::scenario::{Fidelity, Scenario};
 

@@ -3,18 +3,25 @@
 /// A slab of values with a count of users each. Handles are reused, and given out in a
 /// deterministic order.
 #[derive(Debug)]
-pub(crate) struct Pool<T> {
+pub struct Pool<T> {
     slots: Vec<(T, u32)>,
     free: Vec<u32>,
 }
 
+impl<T: Copy> Default for Pool<T> {
+    fn default() -> Self {
+        Pool::new()
+    }
+}
+
 impl<T: Copy> Pool<T> {
-    pub(crate) fn new() -> Pool<T> {
+    /// An empty pool.
+    pub fn new() -> Pool<T> {
         Pool { slots: Vec::new(), free: Vec::new() }
     }
 
     /// Stores `value` for `users` users.
-    pub(crate) fn insert(&mut self, value: T, users: u32) -> u32 {
+    pub fn insert(&mut self, value: T, users: u32) -> u32 {
         debug_assert!(users > 0, "a value that nobody uses");
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = (value, users);
@@ -25,26 +32,28 @@ impl<T: Copy> Pool<T> {
         }
     }
 
-    pub(crate) fn get(&self, slot: u32) -> &T {
+    /// The value at `slot`.
+    pub fn get(&self, slot: u32) -> &T {
         &self.slots[slot as usize].0
     }
 
-    pub(crate) fn get_mut(&mut self, slot: u32) -> &mut T {
+    /// The value at `slot`, to change it.
+    pub fn get_mut(&mut self, slot: u32) -> &mut T {
         &mut self.slots[slot as usize].0
     }
 
     /// The values in use.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().filter(|(_, users)| *users > 0).map(|(value, _)| value)
     }
 
     /// One more user.
-    pub(crate) fn share(&mut self, slot: u32) {
+    pub fn share(&mut self, slot: u32) {
         self.slots[slot as usize].1 += 1;
     }
 
     /// One user less; the last one frees the slot.
-    pub(crate) fn release(&mut self, slot: u32) {
+    pub fn release(&mut self, slot: u32) {
         let users = &mut self.slots[slot as usize].1;
         debug_assert!(*users > 0, "released more often than used");
         *users -= 1;
@@ -54,8 +63,7 @@ impl<T: Copy> Pool<T> {
     }
 
     /// Values in use.
-    #[cfg(test)]
-    pub(crate) fn in_use(&self) -> usize {
+    pub fn in_use(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 }

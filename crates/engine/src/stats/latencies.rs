@@ -171,22 +171,6 @@ pub struct Latency {
     pub max: f64,
 }
 
-/// The latencies of the requests that ended in the measured time, by kind.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Latencies {
-    /// Of puts.
-    pub puts: SortedLatencies,
-    /// Of gets.
-    pub gets: SortedLatencies,
-}
-
-impl Latencies {
-    /// Puts and gets.
-    pub fn both(&self) -> [&SortedLatencies; 2] {
-        [&self.puts, &self.gets]
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
