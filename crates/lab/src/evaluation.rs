@@ -164,18 +164,19 @@ pub struct Measured {
 
 /// What a part's runs were, all together.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Done {
-    pub(crate) findings: Findings,
+pub struct Done {
+    /// Rows and figures.
+    pub findings: Findings,
     /// Number of runs.
-    pub(crate) runs: usize,
+    pub runs: usize,
     /// Events over all runs.
-    pub(crate) events: u64,
+    pub events: u64,
     /// Hash over the trace hashes of all runs.
-    pub(crate) trace_hash: u64,
+    pub trace_hash: u64,
 }
 
 /// The runs of a part, read from its file and checked.
-pub(crate) trait Runs: std::fmt::Debug {
+pub trait Runs: std::fmt::Debug {
     /// Number of runs, each of which tells [`UNITS_PER_RUN`] of progress.
     fn count(&self) -> u64;
 
@@ -187,11 +188,11 @@ pub(crate) trait Runs: std::fmt::Debug {
 }
 
 /// Reads a part's file.
-pub(crate) type Prepare = fn(&Part, Option<u32>) -> Result<Box<dyn Runs>, Box<InputError>>;
+pub type Prepare = fn(&Part, Option<u32>) -> Result<Box<dyn Runs>, Box<InputError>>;
 
 /// How a part's file is read and run.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Model {
+pub enum Model {
     /// The file is an experiment like those of `slotcast sim`; the function makes rows of its runs.
     Cluster(fn(&[Measured]) -> Findings),
     /// Another model, with files of its own. The number replaces the file's number of seeds.
@@ -207,7 +208,8 @@ pub struct Part {
     pub file: &'static str,
     /// What the file says.
     pub text: &'static str,
-    pub(crate) model: Model,
+    /// How the file is read and run.
+    pub model: Model,
 }
 
 /// A published evaluation that can be repeated by name.
@@ -222,7 +224,8 @@ pub struct Evaluation {
     pub by_default: bool,
     /// What is run, one after another.
     pub parts: &'static [Part],
-    pub(crate) claims: fn(&Findings) -> Vec<Claim>,
+    /// What the paper concludes, judged on what all parts found.
+    pub claims: fn(&Findings) -> Vec<Claim>,
 }
 
 /// What a whole evaluation found.
@@ -230,6 +233,8 @@ pub struct Evaluation {
 pub struct Outcome {
     /// Name of the evaluation.
     pub name: &'static str,
+    /// Where it was published.
+    pub title: &'static str,
     /// Rows and figures of all parts.
     pub findings: Findings,
     /// The paper's statements.
@@ -336,6 +341,7 @@ impl Prepared {
     ) -> Result<Outcome, Box<InputError>> {
         let mut outcome = Outcome {
             name: self.evaluation.name,
+            title: self.evaluation.title,
             findings: Findings::default(),
             claims: Vec::new(),
             runs: 0,

@@ -8,41 +8,42 @@ use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 
 /// A text that was read: a file, or one argument of the command line.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub struct Source {
     name: String,
     text: NamedSource<String>,
 }
 
 impl Source {
-    pub(crate) fn new(name: impl Into<String>, text: impl Into<String>) -> Arc<Source> {
+    /// The text `text`, which errors call `name`.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Arc<Source> {
         let name = name.into();
         let text = NamedSource::new(&name, text.into());
         Arc::new(Source { name, text })
     }
 
-    pub(crate) fn name(&self) -> &str {
+    /// What errors call it.
+    pub fn name(&self) -> &str {
         &self.name
     }
 
-    pub(crate) fn text(&self) -> &str {
+    /// What it says.
+    pub fn text(&self) -> &str {
         self.text.inner()
     }
 }
 
 /// A place in a source: where a value comes from, for errors that are found later.
 #[derive(Debug, Clone)]
-pub(crate) struct Origin {
-    pub(crate) source: Arc<Source>,
-    pub(crate) span: Range<usize>,
+pub struct Origin {
+    /// The text.
+    pub source: Arc<Source>,
+    /// The bytes of the text.
+    pub span: Range<usize>,
 }
 
 impl Origin {
     /// An error at this place; `label` says what was expected there.
-    pub(crate) fn error(
-        &self,
-        message: impl Into<String>,
-        label: impl Into<String>,
-    ) -> Box<InputError> {
+    pub fn error(&self, message: impl Into<String>, label: impl Into<String>) -> Box<InputError> {
         Box::new(InputError {
             message: message.into(),
             source: Some(Arc::clone(&self.source)),
@@ -66,7 +67,7 @@ pub struct InputError {
 
 impl InputError {
     /// An error about `source` as a whole.
-    pub(crate) fn whole(source: &Arc<Source>, message: impl Into<String>) -> Box<InputError> {
+    pub fn whole(source: &Arc<Source>, message: impl Into<String>) -> Box<InputError> {
         Box::new(InputError {
             message: format!("{}: {}", source.name, message.into()),
             source: None,

@@ -32,9 +32,9 @@ mod input_error;
 mod load;
 mod lustre;
 mod metrics;
-mod nearest;
+pub mod nearest;
 mod next_steps;
-mod paired;
+pub mod paired;
 mod perfetto;
 pub mod plan;
 mod precision;
@@ -51,7 +51,7 @@ pub mod sweep;
 mod tail;
 mod theory;
 mod timeline;
-mod toml_value;
+pub mod toml_value;
 mod trace;
 mod warmup;
 
@@ -62,11 +62,11 @@ pub use comparison::{
 pub use configuration::{Configuration, Seeds, Statistics, WarmupRule};
 pub use estimate::{Estimate, Spread};
 pub use evaluation::{
-    Claim, Evaluation, Figure, FigureKind, Figures, Findings, Measured, Mode, Outcome, Part,
-    Prepared, Row, Series,
+    Claim, Done, Evaluation, Figure, FigureKind, Figures, Findings, Measured, Mode, Model, Outcome,
+    Part, Prepare, Prepared, Row, Runs, Series,
 };
 pub use experiment::{Experiment, MOST_POINTS, Point, SweptAxis};
-pub use input_error::InputError;
+pub use input_error::{InputError, Origin, Source};
 pub use load::{LoadMetrics, LoadReport, SECTIONS, Section, Served};
 pub use lustre::{LustreExperiment, LustrePoint};
 pub use metrics::{
@@ -78,6 +78,7 @@ pub use precision::{Precision, Reached, Stopped};
 pub use report::{PointReport, ReproduceReport, RunSummary, SCHEMA, SimReport};
 pub use runner::{
     Completions, Execution, Mismatch, Progress, Runner, UNITS_PER_RUN, combined_hash, mismatches,
+    mix,
 };
 pub use series::{MOST_BINS, MeanAndMax, RunSeries, SeriesCollector, SeriesSpec, collect_series};
 pub use study::{Closing, Onlooker, Study};

@@ -1,10 +1,7 @@
 //! "Did you mean ...?"
 
 /// The candidate most like `text`, if it is near enough to be a slip of the fingers.
-pub(crate) fn nearest<'a>(
-    text: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let text = text.to_lowercase().replace('-', "_");
     let distance = |candidate: &str| {
         strsim::damerau_levenshtein(&text, &candidate.to_lowercase().replace('-', "_"))
@@ -19,7 +16,7 @@ pub(crate) fn nearest<'a>(
 }
 
 /// The help line for an unknown name.
-pub(crate) fn did_you_mean(near: Option<&str>) -> Option<String> {
+pub fn did_you_mean(near: Option<&str>) -> Option<String> {
     near.map(|name| format!("did you mean `{name}`?"))
 }
 

@@ -118,18 +118,28 @@ pub fn parity_suno() -> &'static [ParityTime] {
 }
 
 /// A line of a table without quotes or commas in its fields.
-pub(crate) struct Record(Vec<&'static str>);
+#[derive(Debug)]
+pub struct Record(Vec<&'static str>);
 
-pub(crate) fn records(text: &'static str) -> impl Iterator<Item = Record> {
+/// The lines of a published table, without its heading.
+pub fn records(text: &'static str) -> impl Iterator<Item = Record> {
     text.lines().skip(1).map(|line| Record(line.split(',').collect()))
 }
 
 impl Record {
-    pub(crate) fn text(&self, column: usize) -> &'static str {
+    /// What stands in `column`, counted from 0.
+    ///
+    /// # Panics
+    /// If the line is shorter.
+    pub fn text(&self, column: usize) -> &'static str {
         self.0[column]
     }
 
-    pub(crate) fn number<T: FromStr>(&self, column: usize) -> T {
+    /// The number in `column`, counted from 0.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn number<T: FromStr>(&self, column: usize) -> T {
         let text = self.text(column);
         // The tables are part of the program; a test reads them all.
         text.parse().unwrap_or_else(|_| panic!("`{text}` in a published table is not a number"))

@@ -92,7 +92,10 @@ impl Runner {
 
     /// What `work` makes of each of `points` with each of `seeds`, side by side: one list per point, in
     /// their order. `failed` says what is wrong with a point.
-    pub(crate) fn each_with_seeds<P: Sync, T: Send, E: Send>(
+    ///
+    /// # Errors
+    /// What `failed` makes of the first point that cannot be run.
+    pub fn each_with_seeds<P: Sync, T: Send, E: Send>(
         &self,
         points: &[P],
         seeds: Seeds,
@@ -235,7 +238,7 @@ pub fn combined_hash<'a>(runs: impl Iterator<Item = &'a RunReport>) -> u64 {
 }
 
 /// One step of FNV-1 over 64-bit words: the order matters, and any change shows.
-pub(crate) fn mix(hash: u64, next: u64) -> u64 {
+pub fn mix(hash: u64, next: u64) -> u64 {
     hash.wrapping_mul(0x0000_0100_0000_01b3) ^ next
 }
 

@@ -11,7 +11,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use field::{Choice, Field};
+pub use field::{Choice, Field};
 pub use kind::{Kind, Range, Value, Word};
 pub use table::{all, section_doc, sections};
 

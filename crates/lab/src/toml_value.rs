@@ -9,12 +9,18 @@ use crate::input_error::{InputError, Origin, Source};
 use crate::nearest::did_you_mean;
 use crate::setting::{Kind, Value};
 
-pub(crate) type Key<'i> = Spanned<DeString<'i>>;
-pub(crate) type Item<'i> = Spanned<DeValue<'i>>;
-pub(crate) type Result<T> = std::result::Result<T, Box<InputError>>;
+/// A key of a table with its place.
+pub type Key<'i> = Spanned<DeString<'i>>;
+/// A value with its place.
+pub type Item<'i> = Spanned<DeValue<'i>>;
+/// What reading gives: an error shows the place.
+pub type Result<T> = std::result::Result<T, Box<InputError>>;
 
 /// The whole of `source`.
-pub(crate) fn table(source: &Arc<Source>) -> Result<Spanned<DeTable<'_>>> {
+///
+/// # Errors
+/// If it is not TOML.
+pub fn table(source: &Arc<Source>) -> Result<Spanned<DeTable<'_>>> {
     DeTable::parse(source.text()).map_err(|error| {
         let span = error.span().unwrap_or(0..0);
         let origin = Origin { source: Arc::clone(source), span };
@@ -23,14 +29,17 @@ pub(crate) fn table(source: &Arc<Source>) -> Result<Spanned<DeTable<'_>>> {
 }
 
 /// The entries in the order of the file, so that the first error is the topmost.
-pub(crate) fn in_order<'a, 'i>(table: &'a DeTable<'i>) -> Vec<(&'a Key<'i>, &'a Item<'i>)> {
+pub fn in_order<'a, 'i>(table: &'a DeTable<'i>) -> Vec<(&'a Key<'i>, &'a Item<'i>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
 }
 
 /// A value of `kind` for `key`.
-pub(crate) fn read(key: &str, kind: &Kind, value: &DeValue<'_>, origin: &Origin) -> Result<Value> {
+///
+/// # Errors
+/// If `value` is of another kind, or out of range.
+pub fn read(key: &str, kind: &Kind, value: &DeValue<'_>, origin: &Origin) -> Result<Value> {
     match (kind, value) {
         (Kind::Switch, DeValue::Boolean(on)) => Ok(Value::Switch(*on)),
         (Kind::Count(_), DeValue::Integer(integer)) => {
@@ -59,7 +68,10 @@ pub(crate) fn parse(key: &str, kind: &Kind, text: &str, origin: &Origin) -> Resu
 }
 
 /// A text for `key`.
-pub(crate) fn text(key: &str, value: &DeValue<'_>, origin: &Origin) -> Result<String> {
+///
+/// # Errors
+/// If `value` is no text.
+pub fn text(key: &str, value: &DeValue<'_>, origin: &Origin) -> Result<String> {
     match value {
         DeValue::String(text) => Ok(text.to_string()),
         other => {
@@ -70,7 +82,10 @@ pub(crate) fn text(key: &str, value: &DeValue<'_>, origin: &Origin) -> Result<St
 }
 
 /// The keys of the section `name`.
-pub(crate) fn section<'a, 'i>(
+///
+/// # Errors
+/// If `value` is no section.
+pub fn section<'a, 'i>(
     name: &str,
     value: &'a DeValue<'i>,
     origin: &Origin,
@@ -85,7 +100,10 @@ pub(crate) fn section<'a, 'i>(
 }
 
 /// The values that a sweep gives to `key`, one or more.
-pub(crate) fn swept<'a, 'i>(
+///
+/// # Errors
+/// If `value` is no list, or an empty one.
+pub fn swept<'a, 'i>(
     key: &str,
     value: &'a DeValue<'i>,
     origin: &Origin,

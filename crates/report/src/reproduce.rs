@@ -42,8 +42,6 @@ pub fn page(outcomes: &[Outcome]) -> Page {
 
 fn section(outcome: &Outcome) -> Section {
     let rows = &outcome.findings.rows;
-    let evaluation = slotcast_lab::evaluation(outcome.name).ok();
-    let title = evaluation.map_or(outcome.name, |evaluation| evaluation.title);
     let mut blocks: Vec<Block> =
         rows::deviations(outcome.name, rows).into_iter().map(Block::Chart).collect();
     let pictures = pictures::of(outcome);
@@ -62,7 +60,7 @@ fn section(outcome: &Outcome) -> Section {
         .collect();
     Section {
         id: outcome.name.into(),
-        title: title.into(),
+        title: outcome.title.into(),
         question: String::new(),
         answer: sentence(&answers),
         blocks,

@@ -11,7 +11,7 @@ use super::kind::{Value, Word};
 use crate::configuration::WarmupRule;
 
 /// A type that a setting can have.
-pub(crate) trait Field: Sized {
+pub trait Field: Sized {
     /// As a value.
     fn to_value(&self) -> Value;
     /// From a value of the same kind.
@@ -50,32 +50,41 @@ impl Field for u32 {
 }
 
 /// An enum written as one of a few words.
-pub(crate) trait Choice: Sized + Copy + PartialEq + 'static {
+pub trait Choice: Sized + Copy + PartialEq + 'static {
     /// Every variant.
     const VARIANTS: &'static [Self];
     /// The word of each variant, in the same order.
     const WORDS: &'static [Word];
+    /// The word of this variant.
+    fn word(&self) -> &'static str;
 }
 
+impl<T: Choice> Field for T {
+    fn to_value(&self) -> Value {
+        Value::Word(self.word())
+    }
+    fn from_value(value: Value) -> Self {
+        match value {
+            Value::Word(word) => {
+                let index = Self::WORDS.iter().position(|w| w.word == word);
+                Self::VARIANTS[index.expect("a word from this choice's own list")]
+            }
+            other => wrong_kind(other, "choice"),
+        }
+    }
+}
+
+/// Gives the variants of an enum their words, with what each stands for.
+#[macro_export]
 macro_rules! choice {
     ($type:ident { $($variant:ident = $word:literal, $doc:literal;)* }) => {
-        impl Choice for $type {
+        impl $crate::setting::Choice for $type {
             const VARIANTS: &'static [$type] = &[$($type::$variant),*];
-            const WORDS: &'static [Word] = &[$(Word { word: $word, doc: $doc }),*];
-        }
-        impl Field for $type {
-            fn to_value(&self) -> Value {
+            const WORDS: &'static [$crate::setting::Word] =
+                &[$($crate::setting::Word { word: $word, doc: $doc }),*];
+            fn word(&self) -> &'static str {
                 // A match, so that a new variant does not compile until it has a word.
-                match self { $($type::$variant => Value::Word($word)),* }
-            }
-            fn from_value(value: Value) -> Self {
-                match value {
-                    Value::Word(word) => {
-                        let index = Self::WORDS.iter().position(|w| w.word == word);
-                        Self::VARIANTS[index.expect("a word from this choice's own list")]
-                    }
-                    other => wrong_kind(other, stringify!($type)),
-                }
+                match self { $($type::$variant => $word),* }
             }
         }
     };
