@@ -5,6 +5,7 @@
     reason = "ring 3 reads files and clocks"
 )]
 
+mod catalogue;
 mod chart;
 mod compare;
 mod explain;

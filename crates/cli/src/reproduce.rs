@@ -6,12 +6,13 @@ use std::time::Instant;
 
 use clap::Args;
 use slotcast_lab::{
-    CATALOGUE, Claim, Estimate, Evaluation, Findings, InputError, Mode, Outcome as Found, Part,
-    Prepared, ReproduceReport, Runner,
+    Claim, Estimate, Evaluation, Findings, InputError, Mode, Outcome as Found, Part, Prepared,
+    ReproduceReport, Runner,
 };
 use slotcast_report::Folder;
 
 use crate::VERSION;
+use crate::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::format::{align_right, counted, estimate, figure, keep_whole, table, text_table};
 use crate::output::{Destination, print};
@@ -121,7 +122,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
 fn prepare(arguments: &Arguments) -> Result<Vec<Prepared>, Failure> {
     let wanted: Vec<&'static Evaluation> = if arguments.names.is_empty() {
-        CATALOGUE.iter().filter(|known| arguments.all || known.by_default).collect()
+        catalogue::evaluations().filter(|known| arguments.all || known.by_default).collect()
     } else {
         arguments.names.iter().map(|name| named(name)).collect::<Result<_, _>>()?
     };
@@ -130,7 +131,7 @@ fn prepare(arguments: &Arguments) -> Result<Vec<Prepared>, Failure> {
 }
 
 fn named(name: &str) -> Result<&'static Evaluation, Box<InputError>> {
-    slotcast_lab::evaluation(name).map_err(|near| {
+    catalogue::find(name).map_err(|near| {
         let help = match near {
             Some(near) => format!("did you mean `{near}`?"),
             None => "`slotcast reproduce --list` shows the evaluations".into(),
@@ -141,7 +142,7 @@ fn named(name: &str) -> Result<&'static Evaluation, Box<InputError>> {
 
 fn listed() -> String {
     let mut table = text_table(&["name", "by default", "what it repeats", "experiments"]);
-    for evaluation in CATALOGUE {
+    for evaluation in catalogue::evaluations() {
         let files: Vec<_> = evaluation.parts.iter().map(|part| part.file).collect();
         let by_default = if evaluation.by_default { "yes" } else { "no" };
         table.add_row([evaluation.name, by_default, evaluation.title, &files.join("\n")]);

@@ -9,7 +9,7 @@
 //! * [`Comparison`] holds two results against each other.
 //! * [`sweep`] keeps every finished run, goes on where it was stopped, and names the knee.
 //! * [`plan`] answers an architect's questions about a cluster.
-//! * [`CATALOGUE`] names the published evaluations; [`Prepared::run`] repeats one.
+//! * [`Evaluation`] is a published evaluation, [`EVALUATIONS`] are the cluster's; [`Prepared::run`] repeats one.
 //! * [`write_events`] and [`write_perfetto`] write what happens in a run, as lines and for a viewer.
 //! * [`collect_series`] keeps of a run what charts over time show.
 //! * [`SimReport`] and [`ReproduceReport`] are the documented JSON of both.
@@ -30,7 +30,6 @@ mod evaluation;
 mod experiment;
 mod input_error;
 mod load;
-mod lustre;
 mod metrics;
 pub mod nearest;
 mod next_steps;
@@ -55,7 +54,7 @@ pub mod toml_value;
 mod trace;
 mod warmup;
 
-pub use catalogue::{CATALOGUE, evaluation};
+pub use catalogue::EVALUATIONS;
 pub use comparison::{
     Compared, Comparison, Judgement, MetricComparison, PointComparison, SettingDifference, Verdict,
 };
@@ -68,7 +67,6 @@ pub use evaluation::{
 pub use experiment::{Experiment, MOST_POINTS, Point, SweptAxis};
 pub use input_error::{InputError, Origin, Source};
 pub use load::{LoadMetrics, LoadReport, SECTIONS, Section, Served};
-pub use lustre::{LustreExperiment, LustrePoint};
 pub use metrics::{
     Better, LatencyMetrics, Metric, Metrics, metric_definitions, named_counts, run_metrics,
     total_counts,

@@ -9,7 +9,6 @@ mod clients;
 mod demand;
 mod drive;
 mod faults;
-pub mod lustre;
 mod mix;
 mod objects;
 mod observation;
