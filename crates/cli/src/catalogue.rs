@@ -4,7 +4,7 @@ use slotcast_lab::Evaluation;
 use slotcast_lab::nearest::nearest;
 
 /// The evaluations of studies. A new one is a line here.
-static STUDIES: [Evaluation; 1] = [slotcast_lustre::EVALUATION];
+static STUDIES: [Evaluation; 2] = [slotcast_stripes::EVALUATION, slotcast_lustre::EVALUATION];
 
 /// Every evaluation, in the order in which they are listed and run.
 pub(crate) fn evaluations() -> impl Iterator<Item = &'static Evaluation> {

@@ -26,7 +26,7 @@ const RING_1: [&str; 7] = [
     "crates/schedule",
     "crates/store",
     "crates/transport",
-    "crates/stripe",
+    "studies/stripes/machines",
     "studies/lustre/schedulers",
 ];
 

@@ -7,7 +7,6 @@ use crate::evaluation::Evaluation;
 use crate::next_steps;
 use crate::proxy;
 use crate::replicast;
-use crate::stripes;
 
 /// Every evaluation of the cluster. A new one is a line here, a module like `replicast`, and its experiment
 /// files. Those of other models are in the crates of their studies.
@@ -18,5 +17,4 @@ pub static EVALUATIONS: &[Evaluation] = &[
     double_booking::EVALUATION,
     next_steps::EVALUATION,
     proxy::EVALUATION,
-    stripes::EVALUATION,
 ];

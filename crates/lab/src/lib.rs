@@ -44,7 +44,6 @@ mod report;
 mod runner;
 mod series;
 pub mod setting;
-mod stripes;
 mod study;
 pub mod sweep;
 mod tail;

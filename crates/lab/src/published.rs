@@ -1,4 +1,4 @@
-//! Published figures, as they were printed: tables of the Replicast paper, the tail at scale, parity.
+//! Published figures, as they were printed: tables of the Replicast paper, the tail at scale.
 
 use std::str::FromStr;
 use std::sync::LazyLock;
@@ -91,32 +91,6 @@ pub fn tail_at_scale() -> &'static [Slow] {
     &LINES
 }
 
-/// A time of the parity evaluation on the cluster Suno ("Overcoming write penalties of conflicting client
-/// operations in distributed storage systems", 2012, "Evaluation: Suno cluster").
-#[derive(Debug, Clone, PartialEq)]
-pub struct ParityTime {
-    /// What takes it.
-    pub operation: &'static str,
-    /// In milliseconds.
-    pub mean_ms: f64,
-    /// What is printed behind the plus-minus sign.
-    pub plusminus_ms: f64,
-}
-
-/// The times of the parity evaluation, line by line.
-pub fn parity_suno() -> &'static [ParityTime] {
-    static LINES: LazyLock<Vec<ParityTime>> = LazyLock::new(|| {
-        records(include_str!("../../../experiments/published/parity_suno_latency.csv"))
-            .map(|record| ParityTime {
-                operation: record.text(0),
-                mean_ms: record.number(2),
-                plusminus_ms: record.number(3),
-            })
-            .collect()
-    });
-    &LINES
-}
-
 /// A line of a table without quotes or commas in its fields.
 #[derive(Debug)]
 pub struct Record(Vec<&'static str>);
@@ -157,7 +131,6 @@ mod tests {
         assert_eq!((cell.table, cell.disk_mbps, cell.chunk_kib), (2, 400, 128));
         assert_eq!((cell.protocol, cell.chunks_per_s), ("replicast-m", 80_700.0));
         assert_eq!((cell.disk_utilization_pct, cell.mean_latency_us), (90.6, 1039.8));
-        assert_eq!((parity_suno().len(), parity_suno()[9].mean_ms), (10, 27.197));
         assert_eq!(table_5().len(), 3);
         assert_eq!(table_5()[1].probability_pct, 13.0);
     }

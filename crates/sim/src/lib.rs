@@ -1,8 +1,7 @@
 //! Models of a storage cluster, and a host for the Replicast protocol inside the simulator.
 //!
 //! [`Scenario`] says what is simulated, [`run()`] runs it with a seed, [`RunReport`] is what was
-//! found. [`stripes`] has the same for stripes with parity. Equal scenarios and seeds give equal
-//! reports, trace hash included, on every machine.
+//! found. Equal scenarios and seeds give equal reports, trace hash included, on every machine.
 
 mod check;
 mod clients;
@@ -18,7 +17,6 @@ mod replicast;
 mod report;
 mod scenario;
 pub mod storm;
-pub mod stripes;
 mod unicast;
 mod watch;
 

@@ -1,6 +1,5 @@
 //! How the types of a [`slotcast_sim::Scenario`]'s fields become [`Value`]s and back.
 
-use slotcast_sim::stripes::{Bottleneck, Mode, SecondCache, Units};
 use slotcast_sim::{
     Backpressure, Fidelity, Grant, IdleExtension, Load, Mix, ProtocolKind, ProxyChoice,
     SequenceChoice, TargetChoice, Ties,
@@ -139,20 +138,4 @@ choice!(WarmupRule {
     AsSet = "as-set", "run.warmup, checked against what MSER-5 finds";
     Found = "found", "pilot runs find it by MSER-5; as long as set is measured after it";
     AsPublished = "as-published", "run.warmup, because it was published so: no warning if it is short";
-});
-choice!(Mode {
-    StripeLock = "stripe-lock", "clients keep parity and data together, with a lock for each stripe";
-    Coordinated = "coordinated", "data and parity servers settle the order among themselves";
-});
-choice!(Units {
-    Own = "own", "a client always writes the same unit of a stripe";
-    Any = "any", "a client writes any unit, each with the same chance";
-});
-choice!(Bottleneck {
-    Receiver = "receiver", "a receiver takes in no more than one message alone does";
-    Stream = "stream", "one message is slower than the link, several fill it";
-});
-choice!(SecondCache {
-    None = "none", "what is not in memory is read from the disk";
-    Ssd = "ssd", "what is not in memory is read from an SSD";
 });

@@ -1,10 +1,10 @@
 //! Everything that an experiment about stripes can say.
 
-use slotcast_sim::stripes::{Bottleneck, Mode, Scenario, SecondCache, Units};
+use slotcast_lab::setting::{Choice, Field, Kind, Range, Value};
+use slotcast_lab::{Seeds, choice};
 use slotcast_units::{Share, Size, Span};
 
-use crate::configuration::Seeds;
-use crate::setting::{Choice, Field, Kind, Range, Value};
+use crate::{Bottleneck, Mode, Scenario, SecondCache, Units};
 
 /// What a file sets.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +28,23 @@ impl StripeKey {
         self.key.split_once('.').map_or(self.key, |(section, _)| section)
     }
 }
+
+choice!(Mode {
+    StripeLock = "stripe-lock", "clients keep parity and data together, with a lock for each stripe";
+    Coordinated = "coordinated", "data and parity servers settle the order among themselves";
+});
+choice!(Units {
+    Own = "own", "a client always writes the same unit of a stripe";
+    Any = "any", "a client writes any unit, each with the same chance";
+});
+choice!(Bottleneck {
+    Receiver = "receiver", "a receiver takes in no more than one message alone does";
+    Stream = "stream", "one message is slower than the link, several fill it";
+});
+choice!(SecondCache {
+    None = "none", "what is not in memory is read from the disk";
+    Ssd = "ssd", "what is not in memory is read from an SSD";
+});
 
 const fn count(min: u64, max: u64) -> Kind {
     Kind::Count(Range { min, max })

@@ -1,11 +1,11 @@
 //! Stripes with parity under conflicting writes: a host for both modes of `slotcast-stripe`.
 //!
 //! Clients write units of stripes, one after another. The machines that decide are those of ring 1,
-//! unchanged; this module carries their messages over links of limited rate, lets their writes wait for
+//! unchanged; this crate carries their messages over links of limited rate, lets their writes wait for
 //! disks, and charges what they compute. `docs/stripes.md` says what the model assumes.
 //!
 //! ```
-//! use slotcast_sim::stripes::{Mode, Scenario, run};
+//! use slotcast_stripes::{Mode, Scenario, run};
 //!
 //! let mut scenario = Scenario::default();
 //! scenario.stripes.mode = Mode::Coordinated;
@@ -17,6 +17,7 @@
 mod block;
 mod carry_out;
 mod coordinated;
+mod evaluation;
 mod event;
 mod host;
 mod locked;
@@ -29,12 +30,12 @@ mod servers;
 mod steps;
 mod zipf;
 
+use host::Host;
+use machines::Machines;
 use slotcast_engine::{ScenarioError, Simulation};
 use slotcast_units::Time;
 
-use host::Host;
-use machines::Machines;
-
+pub use evaluation::EVALUATION;
 pub use report::Report;
 pub use scenario::{
     Bottleneck, Cache, Clients, Costs, Disk, Mode, Network, Patience, REFERENCE, Run, Scenario,

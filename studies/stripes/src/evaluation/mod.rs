@@ -3,19 +3,20 @@
 mod claims;
 mod figures;
 mod keys;
+mod published;
 mod read;
 mod rows;
 
-use slotcast_sim::stripes::{Report, run};
-
-use crate::configuration::Seeds;
-use crate::evaluation::{Done, Evaluation, Findings, Model, Part, Runs};
-use crate::input_error::InputError;
-use crate::runner::{Progress, Runner, UNITS_PER_RUN, mix};
 use read::{StripeExperiment, StripePoint};
+use slotcast_lab::{
+    Done, Evaluation, Findings, InputError, Model, Part, Progress, Runner, Runs, Seeds,
+    UNITS_PER_RUN, mix,
+};
+
+use crate::{Report, run};
 
 /// The evaluation, for the catalogue.
-pub(crate) const EVALUATION: Evaluation = Evaluation {
+pub const EVALUATION: Evaluation = Evaluation {
     name: "stripes",
     title: "Stripes with parity: stripe lock and coordinated updates (\"Overcoming write penalties of \
             conflicting client operations in distributed storage systems\", 2012)",
@@ -24,43 +25,43 @@ pub(crate) const EVALUATION: Evaluation = Evaluation {
         Part {
             title: "Cluster Suno: Gigabit Ethernet, 1 to 8 clients on one stripe",
             file: "experiments/stripes/suno.toml",
-            text: include_str!("../../../experiments/stripes/suno.toml"),
+            text: include_str!("../../../../experiments/stripes/suno.toml"),
             model: Model::Other(|part, seeds| prepare(part, seeds, rows::suno)),
         },
         Part {
             title: "Cluster like Griffon: Infiniband, memory in place of disks",
             file: "experiments/stripes/griffon.toml",
-            text: include_str!("../../../experiments/stripes/griffon.toml"),
+            text: include_str!("../../../../experiments/stripes/griffon.toml"),
             model: Model::Other(|part, seeds| prepare(part, seeds, rows::over_clients)),
         },
         Part {
             title: "The old content is not in memory, and what helps",
             file: "experiments/stripes/cache.toml",
-            text: include_str!("../../../experiments/stripes/cache.toml"),
+            text: include_str!("../../../../experiments/stripes/cache.toml"),
             model: Model::Other(|part, seeds| prepare(part, seeds, rows::plain)),
         },
         Part {
             title: "Other numbers of data and parity units",
             file: "experiments/stripes/geometry.toml",
-            text: include_str!("../../../experiments/stripes/geometry.toml"),
+            text: include_str!("../../../../experiments/stripes/geometry.toml"),
             model: Model::Other(|part, seeds| prepare(part, seeds, rows::plain)),
         },
         Part {
             title: "Units from 4 KiB to 4 MiB",
             file: "experiments/stripes/units.toml",
-            text: include_str!("../../../experiments/stripes/units.toml"),
+            text: include_str!("../../../../experiments/stripes/units.toml"),
             model: Model::Other(|part, seeds| prepare(part, seeds, rows::plain)),
         },
         Part {
             title: "64 clients over 1000 stripes",
             file: "experiments/stripes/many.toml",
-            text: include_str!("../../../experiments/stripes/many.toml"),
+            text: include_str!("../../../../experiments/stripes/many.toml"),
             model: Model::Other(|part, seeds| prepare(part, seeds, rows::plain)),
         },
         Part {
             title: "Where a message alone is held up",
             file: "experiments/stripes/bottleneck.toml",
-            text: include_str!("../../../experiments/stripes/bottleneck.toml"),
+            text: include_str!("../../../../experiments/stripes/bottleneck.toml"),
             model: Model::Other(|part, seeds| prepare(part, seeds, rows::plain)),
         },
     ],

@@ -161,7 +161,7 @@ impl<T> Links<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stripes::Scenario;
+    use crate::Scenario;
 
     /// Links of the cluster Suno, and what each message from `from` to `to` takes, in ms, if all begin at
     /// once; without the part that does not depend on the size.

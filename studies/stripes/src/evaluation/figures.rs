@@ -1,11 +1,10 @@
 //! Pictures over the number of clients.
 
-use slotcast_sim::stripes::{Mode, Report, Step};
+use slotcast_lab::{Estimate, Figure, FigureKind, Figures, Series};
 
 use super::Measured;
 use super::rows::{mean, per_seed, theory_ops, words};
-use crate::estimate::Estimate;
-use crate::evaluation::{Figure, FigureKind, Figures, Series};
+use crate::{Mode, Report, Step};
 
 /// The names of a cluster's pictures: throughput, and the steps of both modes.
 fn names(cluster: &str) -> Option<[&'static str; 3]> {

@@ -1,13 +1,13 @@
 //! Rows: what was measured at each point, beside what was published.
 
-use slotcast_sim::stripes::{Mode, Report, Scenario, Step};
+use slotcast_lab::setting::Value;
+use slotcast_lab::{Findings, Row};
 use slotcast_units::Span;
 
+use super::published::parity_suno;
 use super::read::StripePoint;
 use super::{Measured, figures};
-use crate::evaluation::{self, Findings, Row};
-use crate::published::parity_suno;
-use crate::setting::Value;
+use crate::{Mode, Report, Scenario, Step};
 
 /// A published time in milliseconds.
 fn published(operation: &str) -> Option<f64> {
@@ -88,7 +88,7 @@ pub(super) fn place(point: &StripePoint) -> String {
 /// The rows that every point has, and one that says whether all runs were right.
 pub(super) fn plain(name: &str, measured: &[Measured<'_>]) -> Findings {
     let mut rows = Vec::new();
-    let mode = evaluation::Mode::SteadyState;
+    let mode = slotcast_lab::Mode::SteadyState;
     for point in measured {
         let id = |figure: &str| format!("stripes/{name}/{}/{figure}", place(point.point));
         let mut row = |figure: &str, samples: Vec<f64>, unit| {
@@ -119,7 +119,7 @@ pub(super) fn plain(name: &str, measured: &[Measured<'_>]) -> Findings {
 /// The published setup: theory and measurement beside the published latencies, steps, and pictures.
 pub(super) fn suno(name: &str, measured: &[Measured<'_>]) -> Findings {
     let mut findings = plain(name, measured);
-    let mode = evaluation::Mode::AsPublished;
+    let mode = slotcast_lab::Mode::AsPublished;
     for point in measured.iter().filter(|point| point.point.scenario.clients.count == 1) {
         let scenario = &point.point.scenario;
         let place = place(point.point);

@@ -3,16 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use slotcast_sim::stripes::{Scenario, check};
+use slotcast_lab::nearest::{did_you_mean, nearest};
+use slotcast_lab::setting::Value;
+use slotcast_lab::toml_value::{self, Item, Key, Result, in_order};
+use slotcast_lab::{InputError, MOST_POINTS, Origin, Seeds, Source};
 use toml::de::{DeTable, DeValue};
 
 use super::keys::{self, KEYS, Setup, StripeKey};
-use crate::configuration::Seeds;
-use crate::experiment::MOST_POINTS;
-use crate::input_error::{InputError, Origin, Source};
-use crate::nearest::{did_you_mean, nearest};
-use crate::setting::Value;
-use crate::toml_value::{self, Item, Key, Result, in_order};
+use crate::{Scenario, check};
 
 /// An experiment, every point of which can run.
 #[derive(Debug)]

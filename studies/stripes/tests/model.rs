@@ -1,8 +1,6 @@
 //! Stripes with parity: the published latencies of both modes, and what must hold of every run.
 
-use slotcast_sim::stripes::{
-    Bottleneck, Mode, Report, Scenario, SecondCache, Step, Units, check, run,
-};
+use slotcast_stripes::{Bottleneck, Mode, Report, Scenario, SecondCache, Step, Units, check, run};
 use slotcast_units::{Share, Size, Span};
 
 fn scenario(mode: Mode, clients: u32) -> Scenario {

@@ -1,6 +1,6 @@
 //! What the published figures and the slides say, and whether it holds here.
 
-use crate::evaluation::{Claim, Findings, Row};
+use slotcast_lab::{Claim, Findings, Row};
 
 pub(super) fn claims(findings: &Findings) -> Vec<Claim> {
     let mut claims = Vec::new();
@@ -165,7 +165,7 @@ fn nothing_went_wrong(findings: &Findings) -> Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluation::{Figures, Mode};
+    use slotcast_lab::{Figures, Mode};
 
     fn holding(rows: &[(&str, f64, Option<f64>)]) -> Vec<String> {
         let rows = rows.iter().map(|(id, measured, published)| {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use slotcast_lab::{EVALUATIONS, Outcome, Runner};
+use slotcast_lab::{Evaluation, Outcome, Runner};
 
 fn reproduced(seeds: u32, threads: usize) -> Outcome {
-    let evaluation = EVALUATIONS.iter().find(|known| known.name == "stripes").expect("it is there");
-    let prepared = evaluation.prepare(Some(seeds)).expect("its files are right");
+    static EVALUATION: Evaluation = slotcast_stripes::EVALUATION;
+    let prepared = EVALUATION.prepare(Some(seeds)).expect("its files are right");
     let runner = Runner::new(Some(threads)).expect("threads");
     prepared.run(&runner, &|_| {}, &mut |_, _| {}).expect("it can be run")
 }
