@@ -2,10 +2,10 @@
 
 use slotcast_engine::ScenarioError;
 use slotcast_protocol::{GroupMap, LayoutError, MAX_REPLICAS};
+use slotcast_scenario::{ProtocolKind, Scenario};
 use slotcast_units::{Share, Size, Span};
 
 use crate::replicast::control_size_problem;
-use crate::scenario::{Fidelity, ProtocolKind, Scenario};
 
 /// Most disks behind the link of one target.
 const MOST_DISKS: u32 = 1000;
@@ -35,8 +35,7 @@ pub(crate) fn groups(scenario: &Scenario) -> Result<GroupMap, ScenarioError> {
 /// # Errors
 /// Names the setting, what is wrong with it and what would be right.
 pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
-    let Scenario { cluster, network, disk, replicast, unicast, workload, faults, run, .. } =
-        scenario;
+    let Scenario { cluster, network, disk, replicast, workload, faults, run, .. } = scenario;
     let uses_replicast = matches!(
         scenario.protocol.kind,
         ProtocolKind::ReplicastM | ProtocolKind::ReplicastH | ProtocolKind::ReplicastProxy
@@ -149,37 +148,7 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
             return wrong("replicast.max_rounds", "must be from 1 to 255".into());
         }
     } else {
-        let replicast_only = "only Replicast runs with it";
-        if disk.per_target > 1 {
-            return wrong("disk.per_target", replicast_only.into());
-        }
-        if !workload.mix.is_none() {
-            return wrong("workload.mix", replicast_only.into());
-        }
-        positive("unicast.control_size", unicast.control_size > Size::ZERO)?;
-        positive("unicast.virtual_nodes", unicast.virtual_nodes > 0)?;
-        positive("unicast.aimd_step", unicast.aimd_step.as_bps() > 0)?;
-        let lossless =
-            "the unicast peers have no answer to it; only Replicast runs with this fault";
-        let is_dctcp = scenario.protocol.kind == ProtocolKind::UchDctcp;
-        if is_dctcp {
-            crate::unicast::dctcp::check(scenario)?;
-        }
-        for (key, fault) in [
-            ("faults.message_loss", faults.message_loss > Share::ZERO),
-            ("faults.message_duplication", faults.message_duplication > Share::ZERO),
-            ("faults.message_delay", faults.message_delay > Span::ZERO),
-            ("faults.transfer_corruption", faults.transfer_corruption > Share::ZERO && !is_dctcp),
-            ("faults.targets_down", faults.targets_down > 0),
-        ] {
-            if fault {
-                return wrong(key, lossless.into());
-            }
-        }
-        if scenario.protocol.kind == ProtocolKind::UchAimd && run.fidelity == Fidelity::Flow {
-            let problem = "uch-aimd changes its rate with every frame; set it to \"frame\"";
-            return wrong("run.fidelity", problem.into());
-        }
+        slotcast_peers::check(scenario)?;
     }
     if workload.get_share > Share::ONE {
         return wrong("workload.get_share", "a part of the requests is at most 100%".into());
@@ -187,7 +156,8 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     if workload.arrivals_per_s == 0 {
         return wrong("workload.arrivals_per_s", "must be more than zero".into());
     }
-    let measured_until = crate::recorder::measured_until(scenario) - slotcast_units::Time::ZERO;
+    let measured_until =
+        slotcast_scenario::recorder::measured_until(scenario) - slotcast_units::Time::ZERO;
     if run.warmup >= measured_until {
         let problem = format!("a warm-up of {} leaves nothing of {measured_until}", run.warmup);
         return wrong("run.warmup", problem);

@@ -1,10 +1,10 @@
 //! What arithmetic says about a scenario: how much of each resource one request takes.
 
 use slotcast_protocol::{Delivery, WindowRule};
+use slotcast_scenario::{ProtocolKind, Scenario};
 use slotcast_units::{Share, Size, Span};
 
 use crate::objects::parts;
-use crate::scenario::{ProtocolKind, Scenario};
 
 /// How much of each resource one request takes, as the part of all of that resource that one request
 /// per second keeps busy. One over it is the rate at which the resource is full; no run can sustain more,

@@ -1,42 +1,30 @@
-//! Models of a storage cluster, and a host for the Replicast protocol inside the simulator.
+//! A host for the Replicast protocol inside the simulator, and its faults.
 //!
 //! [`Scenario`] says what is simulated, [`run()`] runs it with a seed, [`RunReport`] is what was
 //! found. Equal scenarios and seeds give equal reports, trace hash included, on every machine.
 
 mod check;
-mod clients;
 mod demand;
-mod drive;
-mod faults;
-mod mix;
 mod objects;
-mod observation;
-mod observe;
-mod recorder;
 mod replicast;
-mod report;
-mod scenario;
 pub mod storm;
-mod unicast;
-mod watch;
 
 pub use check::check;
 pub use demand::{Demand, demand};
-pub use mix::{Mix, MixError};
-pub use observation::{ClosedWindow, Course, Fate, Observation, Outcome, Piece, Way};
-pub use observe::{Observer, Place, TraceLine, Unobserved};
-pub use recorder::measured_until;
 pub use replicast::{Difference, MachineConfigs, Tapes};
-pub use report::{
-    Completion, Counts, DiskWait, Latencies, Operation, PortQueues, PortSample, RunReport,
-};
-pub use scenario::{
-    Backpressure, Cluster, Dctcp, Disk, Faults, Fidelity, Grant, IdleExtension, Load, Network,
-    Protocol, ProtocolKind, ProxyChoice, Quirks, Replicast, Run, Scenario, SequenceChoice,
-    TargetChoice, Ties, Unicast, Workload,
-};
-pub use slotcast_engine::{Latency, Little, PooledLatencies, ScenarioError, SortedLatencies};
 pub use slotcast_protocol::{RequestId, Window};
+pub use slotcast_scenario::recorder::measured_until;
+pub use slotcast_scenario::{
+    Backpressure, ClosedWindow, Cluster, Completion, Counts, Course, Dctcp, Disk, DiskWait, Fate,
+    Faults, Fidelity, Grant, IdleExtension, Latencies, Latency, Little, Load, Mix, MixError,
+    Network, Observation, Observer, Operation, Outcome, Piece, Place, PooledLatencies, PortQueues,
+    PortSample, Protocol, ProtocolKind, ProxyChoice, Quirks, Replicast, Run, RunReport, Scenario,
+    ScenarioError, SequenceChoice, SortedLatencies, TargetChoice, Ties, TraceLine, Unicast,
+    Unobserved, Way, Workload,
+};
+
+use slotcast_scenario::drive::drive;
+use slotcast_scenario::faults;
 
 /// Runs `scenario` with `seed`.
 ///
@@ -59,14 +47,10 @@ pub fn run_observed(
     Ok(match scenario.protocol.kind {
         ProtocolKind::ReplicastM | ProtocolKind::ReplicastH | ProtocolKind::ReplicastProxy => {
             let groups = check::groups(scenario)?;
-            drive::drive(replicast::new_model(scenario, groups, seed), scenario, seed, observer)
+            drive(replicast::new_model(scenario, groups, seed), scenario, seed, observer)
         }
-        ProtocolKind::UchCcp | ProtocolKind::UchAimd => {
-            drive::drive(unicast::UnicastModel::new(scenario, seed), scenario, seed, observer)
-        }
-        ProtocolKind::UchDctcp => {
-            let model = unicast::dctcp::DctcpModel::new(scenario, seed);
-            drive::drive(model, scenario, seed, observer)
+        ProtocolKind::UchCcp | ProtocolKind::UchAimd | ProtocolKind::UchDctcp => {
+            slotcast_peers::run(scenario, seed, observer)
         }
     })
 }

@@ -2,9 +2,8 @@
 
 use slotcast_engine::Pool;
 use slotcast_protocol::{ChunkId, Failure};
+use slotcast_scenario::Operation;
 use slotcast_units::{Size, Time};
-
-use crate::report::Operation;
 
 /// An object that is put or got chunk by chunk.
 #[derive(Debug, Clone, Copy)]

@@ -5,14 +5,11 @@ use slotcast_protocol::{
     Failure, GroupId, InitiatorEffect, Members, Message, RequestId, TargetEffect, TargetId,
     TargetInput,
 };
+use slotcast_scenario::{Fidelity, Observation, Operation, Outcome, Place};
 use slotcast_units::{Size, Span, Time};
 
 use super::{Cause, Event, ReplicastModel, Transfer, owner};
 use crate::objects::{Ended, Object};
-use crate::observation::{Observation, Outcome};
-use crate::observe::Place;
-use crate::report::Operation;
-use crate::scenario::Fidelity;
 
 impl ReplicastModel {
     /// Carries out all effects of `initiator`, and those that follow from them.

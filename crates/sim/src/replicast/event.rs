@@ -1,10 +1,10 @@
 //! The events of a Replicast cluster.
 
+use slotcast_protocol::{BidAnswer, FindAnswer, Members, Message, OfferAnswer, ProxyAnswer};
+use slotcast_scenario::{Place, TraceLine};
 use slotcast_units::Time;
 
 use super::{ReplicastModel, owner};
-use crate::observe::{Place, TraceLine};
-use slotcast_protocol::{BidAnswer, FindAnswer, Members, Message, OfferAnswer, ProxyAnswer};
 
 /// What can happen. Sixteen bytes: messages and transfers are in pools, and named by their slots.
 #[derive(Debug, Clone, Copy)]

@@ -11,28 +11,25 @@ mod tape;
 mod tests;
 mod windows;
 
+use event::Event;
+use proxy::ProxyHost;
 use slotcast_engine::{Agenda, Model, Pool, TimerId};
 use slotcast_protocol::tape::InitiatorHeard;
 use slotcast_protocol::{
     ChunkId, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput, Members,
     Message, ProxyEffect, ProxyInput, RequestId, Target, TargetEffect, TargetInput, Timing,
 };
+use slotcast_scenario::clients::{Client, Clients, Job};
+use slotcast_scenario::drive::{ClusterModel, Trace};
+use slotcast_scenario::faults::Faults;
+use slotcast_scenario::recorder::Recorder;
+use slotcast_scenario::watch::Watch;
+use slotcast_scenario::{Fidelity, Observation, Operation, Place, Quirks};
 use slotcast_units::{Rate, Size, Span, Time};
-
-use crate::clients::{Client, Clients, Job};
-use crate::drive::{ClusterModel, Trace};
-use crate::faults::Faults;
-use crate::objects::{Object, Objects, Part, part};
-use crate::observation::Observation;
-use crate::observe::Place;
-use crate::recorder::Recorder;
-use crate::report::Operation;
-use crate::scenario::{Fidelity, Quirks};
-use crate::watch::Watch;
-use event::Event;
-use proxy::ProxyHost;
 use store::Stores;
 use windows::{Cause, Windows};
+
+use crate::objects::{Object, Objects, Part, part};
 
 pub use setup::MachineConfigs;
 pub(crate) use setup::{control_size_problem, machine_configs, new_model, timing};

@@ -2,10 +2,10 @@
 
 use slotcast_engine::Agenda;
 use slotcast_protocol::{Members, Message, Proxy, ProxyEffect, ProxyInput, TargetEffect, TargetId};
+use slotcast_scenario::Place;
 use slotcast_units::Time;
 
 use super::{Event, ReplicastModel};
-use crate::observe::Place;
 
 /// What the host keeps for the proxy on one target's node.
 #[derive(Debug)]

@@ -7,18 +7,18 @@ use slotcast_protocol::{
     ProxyConfig, PutRules, Target, TargetConfig, TargetId, Timing, WindowRule,
     selection::SequenceRule,
 };
+use slotcast_scenario::clients::Clients;
+use slotcast_scenario::drive::Trace;
+use slotcast_scenario::faults::Faults;
+use slotcast_scenario::recorder::Recorder;
+use slotcast_scenario::{
+    Backpressure, IdleExtension as IdleChoice, ProtocolKind, Scenario, SequenceChoice,
+};
 use slotcast_units::{Rate, Share, Size, Span, Time};
 
 use super::proxy::ProxyHost;
 use super::{InitiatorHost, Outage, ReplicastModel, Stores, TargetHost, Windows};
-use crate::clients::Clients;
-use crate::drive::Trace;
-use crate::faults::Faults;
 use crate::objects::Objects;
-use crate::recorder::Recorder;
-use crate::scenario::{
-    Backpressure, IdleExtension as IdleChoice, ProtocolKind, Scenario, SequenceChoice,
-};
 
 /// How far ahead windows are asked for and believed.
 const HORIZON: Span = Span::from_secs(10);

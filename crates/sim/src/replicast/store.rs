@@ -4,11 +4,11 @@
 use rustc_hash::FxHashMap;
 use slotcast_engine::Streams;
 use slotcast_protocol::{ChunkId, GroupId, GroupMap, Holdings, Members, TargetId};
+use slotcast_scenario::Scenario;
+use slotcast_scenario::clients::random_chunk;
 use slotcast_units::Size;
 
-use crate::clients::random_chunk;
 use crate::objects::{Part, part, parts};
-use crate::scenario::Scenario;
 
 /// Spreads preloaded chunks over the disks of their targets.
 const DISK_SALT: u64 = 0xd15c;

@@ -7,13 +7,13 @@ use slotcast_protocol::tape::{InitiatorEntry, InitiatorHeard, TargetEntry, Targe
 use slotcast_protocol::{
     ChunkId, GroupMap, InitiatorEffect, InitiatorInput, RequestId, TargetEffect, TargetInput,
 };
+use slotcast_scenario::Scenario;
+use slotcast_scenario::drive::ClusterModel;
+use slotcast_scenario::recorder::measured_until;
 use slotcast_units::{Size, Time};
 
 use super::store::Stores;
 use super::{ReplicastModel, new_model};
-use crate::drive::ClusterModel;
-use crate::recorder::measured_until;
-use crate::scenario::Scenario;
 
 /// Of every machine of a cluster what it heard, in order, and what it did about it.
 #[derive(Debug, Clone, Default, PartialEq)]

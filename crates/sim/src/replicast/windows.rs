@@ -5,11 +5,11 @@
 //! look for one, so that is when an onlooker hears of it.
 
 use slotcast_protocol::{Calendar, Message, RequestId, Reservation, State, Window};
+use slotcast_scenario::watch::Watch;
+use slotcast_scenario::{ClosedWindow, Fate, Observation, Way};
 use slotcast_units::Time;
 
 use super::ReplicastModel;
-use crate::observation::{ClosedWindow, Fate, Observation, Way};
-use crate::watch::Watch;
 
 /// Why a target was called: what may have happened to its windows.
 #[derive(Debug, Clone, Copy)]

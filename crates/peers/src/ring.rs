@@ -1,9 +1,8 @@
 //! Where a unicast initiator puts replicas.
 
 use slotcast_protocol::ChunkId;
-
-use crate::clients::Client;
-use crate::scenario::{Scenario, TargetChoice};
+use slotcast_scenario::clients::Client;
+use slotcast_scenario::{Scenario, TargetChoice};
 
 /// Targets of one chunk, at most [`slotcast_protocol::MAX_REPLICAS`].
 #[derive(Debug, Clone, Copy, Default)]
@@ -147,7 +146,7 @@ mod tests {
     fn random_targets_differ_from_the_previous_ones() {
         let scenario = Scenario::default();
         let streams = slotcast_engine::Streams::new(1);
-        let mut clients = crate::clients::Clients::new(&scenario, &streams);
+        let mut clients = slotcast_scenario::clients::Clients::new(&scenario, &streams);
         let mut chooser = Chooser::new(&scenario);
         let mut previous = Placement::default();
         for _ in 0..500 {

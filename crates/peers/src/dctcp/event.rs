@@ -1,9 +1,9 @@
 //! The events of a cluster connected by DCTCP.
 
+use slotcast_scenario::{Place, TraceLine};
 use slotcast_units::Time;
 
 use super::{DctcpModel, Stream};
-use crate::observe::{Place, TraceLine};
 
 /// What can happen. `packet`, `stream` and `request` name slots; a `node` is an initiator or a target.
 #[derive(Debug, Clone, Copy)]

@@ -10,11 +10,13 @@ use crate::scenario::Scenario;
 
 /// One target's port, and its first disk.
 #[derive(Debug)]
-pub(crate) struct Device {
-    pub(crate) disk: FifoStation,
-    /// Payload that has arrived at the port, and left it, in the measured time.
-    pub(crate) received: Size,
-    pub(crate) sent: Size,
+pub struct Device {
+    /// Its first disk.
+    pub disk: FifoStation,
+    /// Payload that has arrived at the port in the measured time.
+    pub received: Size,
+    /// Payload that has left it in the measured time.
+    pub sent: Size,
     receiving: Occupancy,
 }
 
@@ -46,13 +48,16 @@ impl Occupancy {
 
 /// What a run has found so far.
 #[derive(Debug)]
-pub(crate) struct Recorder {
-    pub(crate) devices: Vec<Device>,
+pub struct Recorder {
+    /// One for each target.
+    pub devices: Vec<Device>,
     /// The other disks of targets that have several, target by target.
     further_disks: Vec<FifoStation>,
     initiators: Vec<Occupancy>,
-    pub(crate) completions: Vec<Completion>,
-    pub(crate) counts: Counts,
+    /// Requests that ended well.
+    pub completions: Vec<Completion>,
+    /// What was counted.
+    pub counts: Counts,
     /// Requests that ended, well or not.
     ended: Gauge,
     /// Time in ns that requests took that did not end well.
@@ -61,7 +66,8 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(initiators: u32, targets: u32) -> Recorder {
+    /// With a disk for each target.
+    pub fn new(initiators: u32, targets: u32) -> Recorder {
         Recorder {
             devices: (0..targets).map(|_| Device::new()).collect(),
             further_disks: Vec::new(),
@@ -75,14 +81,14 @@ impl Recorder {
     }
 
     /// The same with `disks` disks behind every port, not one.
-    pub(crate) fn with_disks(mut self, disks: u32) -> Recorder {
+    pub fn with_disks(mut self, disks: u32) -> Recorder {
         let further = self.devices.len() * (disks as usize - 1);
         self.further_disks = (0..further).map(|_| FifoStation::new()).collect();
         self
     }
 
     /// The disk that `target` counts as `number`.
-    pub(crate) fn disk(&mut self, target: u32, number: u16) -> &mut FifoStation {
+    pub fn disk(&mut self, target: u32, number: u16) -> &mut FifoStation {
         let target = target as usize;
         match usize::from(number).checked_sub(1) {
             None => &mut self.devices[target].disk,
@@ -97,7 +103,8 @@ impl Recorder {
         self.devices.iter().map(|device| &device.disk).chain(&self.further_disks)
     }
 
-    pub(crate) fn complete(&mut self, started: Time, finished: Time, operation: Operation) {
+    /// A request ended well.
+    pub fn complete(&mut self, started: Time, finished: Time, operation: Operation) {
         match operation {
             Operation::Put => self.counts.puts += 1,
             Operation::Get => self.counts.gets += 1,
@@ -107,20 +114,20 @@ impl Recorder {
     }
 
     /// A request that was asked for at `started` did not end well.
-    pub(crate) fn give_up(&mut self, started: Time, now: Time) {
+    pub fn give_up(&mut self, started: Time, now: Time) {
         self.given_up += u128::from((now - started).as_ns());
         self.ended.add(now, 1);
     }
 
     /// `size` arrived at the port of `target`, having begun to arrive at `began`.
-    pub(crate) fn received(&mut self, target: u32, began: Time, now: Time, size: Size) {
+    pub fn received(&mut self, target: u32, began: Time, now: Time, size: Size) {
         let device = &mut self.devices[target as usize];
         device.received += size;
         self.counts.transfer_conflicts += u64::from(device.receiving.ends(began, now));
     }
 
     /// The same at the port of `initiator`, sent by `target`.
-    pub(crate) fn delivered(
+    pub fn delivered(
         &mut self,
         (target, initiator): (u32, u32),
         began: Time,
@@ -133,7 +140,7 @@ impl Recorder {
     }
 
     /// The warm-up ends: what was measured until now is forgotten.
-    pub(crate) fn start_measuring(&mut self, now: Time) {
+    pub fn start_measuring(&mut self, now: Time) {
         self.measured_from = now;
         self.ended.reset(now);
         self.given_up = 0;
@@ -147,13 +154,7 @@ impl Recorder {
 
     /// The report of a run that was measured until `now`. `asked` is what the load knows of its requests
     /// in that time.
-    pub(crate) fn report(
-        self,
-        scenario: &Scenario,
-        seed: u64,
-        now: Time,
-        asked: Asked,
-    ) -> RunReport {
+    pub fn report(self, scenario: &Scenario, seed: u64, now: Time, asked: Asked) -> RunReport {
         let measured = now - self.measured_from;
         let seconds = measured.as_secs_f64();
         let finished = |c: &&Completion| c.finished > self.measured_from && c.finished <= now;
@@ -230,12 +231,13 @@ impl Recorder {
 
 /// What the load knows of the requests that were asked for.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Asked {
+pub struct Asked {
     /// Integral over the measured time of how many there had been, in ns.
-    pub(crate) integral: i128,
-    /// How long those under way at its start and at its end had been under way, in ns together.
-    pub(crate) age_at_start: u128,
-    pub(crate) age_at_end: u128,
+    pub integral: i128,
+    /// How long those under way at its start had been under way, in ns together.
+    pub age_at_start: u128,
+    /// The same at its end.
+    pub age_at_end: u128,
 }
 
 /// The mean over all chunks that came to a disk.

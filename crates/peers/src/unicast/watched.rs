@@ -1,12 +1,11 @@
 //! What an onlooker hears of unicast requests, messages and flows. Called only if there is one.
 
 use slotcast_protocol::{InitiatorId, RequestId};
+use slotcast_scenario::{Observation, Outcome, Place};
 use slotcast_units::Time;
 
 use super::flow::{Direction, Flow, FlowState};
 use super::{Request, UnicastModel};
-use crate::observation::{Observation, Outcome};
-use crate::observe::Place;
 
 impl UnicastModel {
     /// The name of the request in `slot`.

@@ -1,9 +1,9 @@
 //! The events of a unicast cluster.
 
+use slotcast_scenario::{Place, TraceLine};
 use slotcast_units::Time;
 
 use super::UnicastModel;
-use crate::observe::{Place, TraceLine};
 
 /// What can happen. `flow` and `request` name slots; `serial` tells a flow from a later one in the
 /// same slot; `share` is the number of flows among which the target divides its link.

@@ -11,15 +11,16 @@ use crate::scenario::{Load, Scenario, Workload};
 
 /// A request that an initiator is to start.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Job {
-    pub(crate) operation: Operation,
+pub struct Job {
+    /// A put or a get.
+    pub operation: Operation,
     /// When it was asked for; its latency counts from here.
-    pub(crate) asked: Time,
+    pub asked: Time,
 }
 
 /// The load of one initiator.
 #[derive(Debug)]
-pub(crate) struct Client {
+pub struct Client {
     random: Stream,
     arrivals: Stream,
     sizes: Stream,
@@ -30,18 +31,18 @@ pub(crate) struct Client {
 
 impl Client {
     /// A chunk that was never seen before.
-    pub(crate) fn new_chunk(&mut self) -> ChunkId {
+    pub fn new_chunk(&mut self) -> ChunkId {
         random_chunk(&mut self.random)
     }
 
     /// A number below `n`.
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
+    pub fn below(&mut self, n: u64) -> u64 {
         self.random.below(n)
     }
 }
 
 /// A name as the hash of new content would be.
-pub(crate) fn random_chunk(random: &mut Stream) -> ChunkId {
+pub fn random_chunk(random: &mut Stream) -> ChunkId {
     let mut name = [0; 32];
     for word in name.chunks_exact_mut(8) {
         word.copy_from_slice(&random.next_u64().to_le_bytes());
@@ -51,7 +52,7 @@ pub(crate) fn random_chunk(random: &mut Stream) -> ChunkId {
 
 /// The load of all initiators.
 #[derive(Debug)]
-pub(crate) struct Clients {
+pub struct Clients {
     clients: Vec<Client>,
     spec: Workload,
     mean_gap: Span,
@@ -60,7 +61,8 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    pub(crate) fn new(scenario: &Scenario, streams: &Streams) -> Clients {
+    /// Every initiator's load, as `scenario` says.
+    pub fn new(scenario: &Scenario, streams: &Streams) -> Clients {
         let client = |i: u32| Client {
             random: streams.stream("requests", u64::from(i)),
             arrivals: streams.stream("arrivals", u64::from(i)),
@@ -79,26 +81,29 @@ impl Clients {
         }
     }
 
-    pub(crate) fn chunk_size(&self) -> Size {
+    /// Size of a chunk.
+    pub fn chunk_size(&self) -> Size {
         self.spec.chunk_size
     }
 
-    pub(crate) fn client(&mut self, initiator: u32) -> &mut Client {
+    /// The load of one initiator.
+    pub fn client(&mut self, initiator: u32) -> &mut Client {
         &mut self.clients[initiator as usize]
     }
 
-    pub(crate) fn is_open(&self) -> bool {
+    /// Whether requests arrive whatever is under way (an open loop).
+    pub fn is_open(&self) -> bool {
         self.spec.load == Load::Open
     }
 
     /// Open loop: time from one arrival at `initiator` to the next.
-    pub(crate) fn next_gap(&mut self, initiator: u32) -> Span {
+    pub fn next_gap(&mut self, initiator: u32) -> Span {
         let mean = self.mean_gap;
         self.client(initiator).arrivals.exponential(mean)
     }
 
     /// Closed loop: when `initiator` starts.
-    pub(crate) fn start_delay(&mut self, initiator: u32) -> Span {
+    pub fn start_delay(&mut self, initiator: u32) -> Span {
         let turn = self.spec.start_interval * u64::from(initiator);
         match self.spec.start_spread.as_ns() {
             0 => turn,
@@ -107,13 +112,13 @@ impl Clients {
     }
 
     /// Open loop: a request arrives.
-    pub(crate) fn arrive(&mut self, initiator: u32, now: Time) {
+    pub fn arrive(&mut self, initiator: u32, now: Time) {
         self.client(initiator).waiting.push_back(now);
         self.asked_for.add(now, 1);
     }
 
     /// The next request that `initiator` may start now, if any. `stored` chunks can be fetched.
-    pub(crate) fn next(&mut self, initiator: u32, now: Time, stored: usize) -> Option<Job> {
+    pub fn next(&mut self, initiator: u32, now: Time, stored: usize) -> Option<Job> {
         let (load, window, gets) = (self.spec.load, self.spec.window, self.spec.get_share.as_f64());
         let client = self.client(initiator);
         if client.in_flight >= window {
@@ -133,13 +138,12 @@ impl Clients {
     }
 
     /// No client asks for anything more.
-    #[cfg(test)]
-    pub(crate) fn close(&mut self) {
+    pub fn close(&mut self) {
         self.spec.window = 0;
     }
 
     /// The size of the object that `initiator` puts next.
-    pub(crate) fn object_size(&mut self, initiator: u32) -> Size {
+    pub fn object_size(&mut self, initiator: u32) -> Size {
         if self.spec.mix.is_none() {
             return self.spec.chunk_size;
         }
@@ -148,7 +152,7 @@ impl Clients {
     }
 
     /// Takes a place in the window of `initiator`, if one is free, for one more chunk of its object.
-    pub(crate) fn take_place(&mut self, initiator: u32) -> bool {
+    pub fn take_place(&mut self, initiator: u32) -> bool {
         let window = self.spec.window;
         let client = self.client(initiator);
         let is_free = client.in_flight < window;
@@ -157,17 +161,17 @@ impl Clients {
     }
 
     /// A chunk of `initiator` is there, or given up: its place in the window is free.
-    pub(crate) fn ended(&mut self, initiator: u32) {
+    pub fn ended(&mut self, initiator: u32) {
         self.client(initiator).in_flight -= 1;
     }
 
     /// How many requests were asked for, over time.
-    pub(crate) fn asked_for(&mut self) -> &mut Gauge {
+    pub fn asked_for(&mut self) -> &mut Gauge {
         &mut self.asked_for
     }
 
     /// When each arrival came that still waits for a place in a window.
-    pub(crate) fn waiting(&self) -> impl Iterator<Item = Time> {
+    pub fn waiting(&self) -> impl Iterator<Item = Time> {
         self.clients.iter().flat_map(|client| client.waiting.iter().copied())
     }
 }

@@ -14,29 +14,27 @@
 
 mod aimd;
 mod bucket;
-pub(crate) mod dctcp;
 mod event;
 mod fetch;
 mod flow;
-mod ring;
 mod setup;
 #[cfg(test)]
 mod tests;
 mod watched;
 
-use slotcast_engine::{Agenda, Model, Pool};
-use slotcast_units::{Rate, Size, Span, Time};
-
-use crate::clients::{Clients, Job};
-use crate::drive::{ClusterModel, Trace};
-use crate::recorder::Recorder;
-use crate::report::Operation;
-use crate::watch::Watch;
 use aimd::Congestion;
 use bucket::Bucket;
 use event::Event;
 use flow::{Direction, Flow, FlowState};
-use ring::{Chooser, Placement};
+use slotcast_engine::{Agenda, Model, Pool};
+use slotcast_scenario::Operation;
+use slotcast_scenario::clients::{Clients, Job};
+use slotcast_scenario::drive::{ClusterModel, Trace};
+use slotcast_scenario::recorder::Recorder;
+use slotcast_scenario::watch::Watch;
+use slotcast_units::{Rate, Size, Span, Time};
+
+use crate::ring::{Chooser, Placement};
 
 /// A request under way.
 #[derive(Debug, Clone, Copy)]

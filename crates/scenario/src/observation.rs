@@ -244,7 +244,7 @@ impl Piece {
 
 impl Course {
     /// Appends what passes from `begin` to `end`. Nothing of nothing is left out.
-    pub(crate) fn push(&mut self, begin: Time, end: Time, size: Size) {
+    pub fn push(&mut self, begin: Time, end: Time, size: Size) {
         if size == Size::ZERO {
             return;
         }
@@ -259,12 +259,13 @@ impl Course {
     }
 
     /// The same, later: at the other end of the wire.
-    pub(crate) fn later(&self, span: Span) -> Course {
+    pub fn later(&self, span: Span) -> Course {
         let later = |p: &Piece| Piece { begin: p.begin + span, end: p.end + span, ..*p };
         Course(self.0.iter().map(later).collect())
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether nothing is on its way.
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 

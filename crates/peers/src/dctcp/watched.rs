@@ -4,13 +4,11 @@
 //! chunk is told, every time that it is sent.
 
 use slotcast_protocol::{InitiatorId, RequestId};
+use slotcast_scenario::{Observation, Operation, Outcome, Place};
 use slotcast_units::{Size, Span, Time};
 
 use super::port::Verdict;
 use super::{DctcpModel, Request, Stream};
-use crate::observation::{Observation, Outcome};
-use crate::observe::Place;
-use crate::report::Operation;
 
 impl DctcpModel {
     /// The name of the request in `slot`.

@@ -1,17 +1,17 @@
 //! From a scenario to a unicast cluster that is ready to start.
 
 use slotcast_engine::{Pool, Streams};
+use slotcast_scenario::clients::Clients;
+use slotcast_scenario::drive::Trace;
+use slotcast_scenario::faults::Faults;
+use slotcast_scenario::recorder::Recorder;
+use slotcast_scenario::{Fidelity, Grant, ProtocolKind, Scenario};
 use slotcast_units::Time;
 
 use super::aimd::Congestion;
 use super::bucket::Bucket;
-use super::ring::Chooser;
 use super::{InitiatorPort, Rules, TargetPort, UnicastModel};
-use crate::clients::Clients;
-use crate::drive::Trace;
-use crate::faults::Faults;
-use crate::recorder::Recorder;
-use crate::scenario::{Fidelity, Grant, ProtocolKind, Scenario};
+use crate::ring::Chooser;
 
 /// Transfers of at most so many frames are followed frame by frame at either fidelity: when their
 /// first frame finds room at the target's port decides how long they take.

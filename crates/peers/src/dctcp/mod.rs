@@ -24,21 +24,21 @@ mod watched;
 
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashMap;
-use slotcast_engine::{Agenda, Model, Pool};
-use slotcast_units::{Rate, Size, Span, Time};
-
-use super::ring::{Chooser, Placement};
-use crate::clients::{Clients, Job};
-use crate::drive::{ClusterModel, Trace};
-use crate::faults::Faults;
-use crate::recorder::Recorder;
-use crate::report::{Operation, PortQueues, PortSample};
-use crate::watch::Watch;
 use event::Event;
 use port::{Link, Port, PortRules};
 use receiver::{Message, Receiver};
+use rustc_hash::FxHashMap;
 use sender::{Sender, SenderRules};
+use slotcast_engine::{Agenda, Model, Pool};
+use slotcast_scenario::clients::{Clients, Job};
+use slotcast_scenario::drive::{ClusterModel, Trace};
+use slotcast_scenario::faults::Faults;
+use slotcast_scenario::recorder::Recorder;
+use slotcast_scenario::watch::Watch;
+use slotcast_scenario::{Operation, PortQueues, PortSample};
+use slotcast_units::{Rate, Size, Span, Time};
+
+use crate::ring::{Chooser, Placement};
 pub(crate) use setup::check;
 
 /// A request under way.

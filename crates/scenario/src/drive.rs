@@ -11,14 +11,17 @@ use crate::scenario::Scenario;
 use crate::watch::Watch;
 
 /// A model of a whole cluster.
-pub(crate) trait ClusterModel: Model + Sized {
+pub trait ClusterModel: Model + Sized {
     /// Schedules the first events.
     fn start(&mut self, agenda: &mut Agenda<Self::Event>);
 
+    /// What measures it.
     fn recorder(&mut self) -> &mut Recorder;
 
+    /// What has measured it, when the run is over.
     fn into_recorder(self) -> Recorder;
 
+    /// Its load.
     fn clients(&mut self) -> &mut Clients;
 
     /// When each request was asked for that this model has in its hands, each once, those left out that
@@ -47,14 +50,16 @@ pub(crate) trait ClusterModel: Model + Sized {
 
 /// Lines for an onlooker; off unless one wants them.
 #[derive(Debug, Default)]
-pub(crate) struct Trace {
-    pub(crate) wanted: bool,
+pub struct Trace {
+    /// Whether somebody wants them.
+    pub wanted: bool,
     executed: u64,
     lines: Vec<TraceLine>,
 }
 
 impl Trace {
-    pub(crate) fn write(&mut self, line: impl FnOnce(u64) -> TraceLine) {
+    /// The line of the event that is being executed, given its number.
+    pub fn write(&mut self, line: impl FnOnce(u64) -> TraceLine) {
         if self.wanted {
             self.lines.push(line(self.executed));
             self.executed += 1;
@@ -68,7 +73,8 @@ const STEPS: u64 = 100;
 /// After so many events an onlooker is told: what waits to be told does not grow with the run.
 const EVENTS_PER_TELLING: u64 = 4096;
 
-pub(crate) fn drive<M: ClusterModel>(
+/// Runs `model` from start to report while `observer` looks on. The scenario must have been checked.
+pub fn drive<M: ClusterModel>(
     mut model: M,
     scenario: &Scenario,
     seed: u64,

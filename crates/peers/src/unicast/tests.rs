@@ -1,7 +1,7 @@
-use super::*;
-use crate::scenario::{Fidelity, ProtocolKind, Scenario};
-use crate::scenario::{Protocol, Run};
 use slotcast_engine::Simulation;
+use slotcast_scenario::{Fidelity, Protocol, ProtocolKind, Run, Scenario};
+
+use super::*;
 
 fn model(kind: ProtocolKind, fidelity: Fidelity) -> UnicastModel {
     let scenario = Scenario {

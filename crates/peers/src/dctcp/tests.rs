@@ -1,13 +1,14 @@
 //! Whole models, looked at from inside.
 
-use super::*;
-use crate::scenario::{
+use proptest::prelude::*;
+use slotcast_engine::Simulation;
+use slotcast_scenario::{
     Cluster, Dctcp, Disk, Faults as FaultSpec, Fidelity, Network, Protocol, ProtocolKind, Run,
     Scenario, Workload,
 };
-use proptest::prelude::*;
-use slotcast_engine::Simulation;
 use slotcast_units::Share;
+
+use super::*;
 
 const FRAME: u64 = 1500;
 

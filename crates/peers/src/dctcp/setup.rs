@@ -4,18 +4,18 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 use slotcast_engine::{Pool, ScenarioError, Streams};
+use slotcast_scenario::clients::Clients;
+use slotcast_scenario::drive::Trace;
+use slotcast_scenario::faults::Faults;
+use slotcast_scenario::recorder::Recorder;
+use slotcast_scenario::{Fidelity, Scenario};
 use slotcast_units::{Rate, Share, Size, Span, Time};
 
-use super::super::ring::Chooser;
 use super::congestion::{CongestionRules, ONE};
 use super::port::{Link, Port, PortRules};
 use super::sender::SenderRules;
 use super::{DctcpModel, Rules, Target};
-use crate::clients::Clients;
-use crate::drive::Trace;
-use crate::faults::Faults;
-use crate::recorder::Recorder;
-use crate::scenario::{Fidelity, Scenario};
+use crate::ring::Chooser;
 
 /// The threshold that DCTCP's authors use at 10 Gb/s: 65 frames of 1500 B (SIGCOMM 2010; Linux,
 /// networking/dctcp.txt).

@@ -7,7 +7,7 @@ use crate::scenario::{Faults as Spec, Scenario};
 
 /// Draws faults. Draws nothing, and costs nothing, for a kind that the scenario does not have.
 #[derive(Debug)]
-pub(crate) struct Faults {
+pub struct Faults {
     spec: Spec,
     random: Stream,
     any_message_fault: bool,
@@ -15,21 +15,23 @@ pub(crate) struct Faults {
 
 /// When copies of a message arrive, as delays beyond the usual one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Copies([Option<Span>; 2]);
+pub struct Copies([Option<Span>; 2]);
 
 impl Copies {
     /// Whether the message is lost.
-    pub(crate) fn is_empty(self) -> bool {
+    pub fn is_empty(self) -> bool {
         self.0 == [None, None]
     }
 
-    pub(crate) fn delays(self) -> impl Iterator<Item = Span> {
+    /// The delay of each copy.
+    pub fn delays(self) -> impl Iterator<Item = Span> {
         self.0.into_iter().flatten()
     }
 }
 
 impl Faults {
-    pub(crate) fn new(scenario: &Scenario, streams: &Streams) -> Faults {
+    /// The faults of `scenario`.
+    pub fn new(scenario: &Scenario, streams: &Streams) -> Faults {
         let spec = scenario.faults.clone();
         let any_message_fault = spec.message_loss.as_ppm() > 0
             || spec.message_duplication.as_ppm() > 0
@@ -39,7 +41,7 @@ impl Faults {
 
     /// The copies of one message that arrive: usually one, without delay.
     #[inline]
-    pub(crate) fn copies(&mut self) -> Copies {
+    pub fn copies(&mut self) -> Copies {
         if self.any_message_fault { self.draw_copies() } else { Copies([Some(Span::ZERO), None]) }
     }
 
@@ -59,28 +61,28 @@ impl Faults {
     }
 
     /// Whether a transfer arrives damaged.
-    pub(crate) fn damages_transfer(&mut self) -> bool {
+    pub fn damages_transfer(&mut self) -> bool {
         let share = self.spec.transfer_corruption;
         share.as_ppm() > 0 && self.random.chance(share.as_f64())
     }
 
     /// Where in a transfer of `size` the damage is.
-    pub(crate) fn damaged_byte(&mut self, size: Size) -> u64 {
+    pub fn damaged_byte(&mut self, size: Size) -> u64 {
         self.random.below(size.as_bytes())
     }
 
     /// Targets that go down: spread over the cluster, so that they do not share a group.
-    pub(crate) fn goes_down(&self, target: u32, targets: u32) -> bool {
+    pub fn goes_down(&self, target: u32, targets: u32) -> bool {
         spread(target, self.spec.targets_down, targets)
     }
 
     /// The rate of the slowest disk.
-    pub(crate) fn slowest_disk(&self, rate: Rate) -> Rate {
+    pub fn slowest_disk(&self, rate: Rate) -> Rate {
         if self.spec.slow_disks > 0 { rate.share(self.spec.slow_factor) } else { rate }
     }
 
     /// The rate of the disk of `target`.
-    pub(crate) fn disk_rate(&self, target: u32, targets: u32, rate: Rate) -> Rate {
+    pub fn disk_rate(&self, target: u32, targets: u32, rate: Rate) -> Rate {
         if spread(target, self.spec.slow_disks, targets) {
             rate.share(self.spec.slow_factor)
         } else {

@@ -14,11 +14,11 @@ use crate::observe::Place;
 use crate::report::Operation;
 
 /// Where a host keeps payload that is on its way: a slot, and which one of several in it.
-pub(crate) type PayloadKey = (u32, u64);
+pub type PayloadKey = (u32, u64);
 
 /// What has been observed and not yet told, and what is under way.
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
+pub struct Watch {
     told: Vec<Observation>,
     requests: BTreeMap<RequestId, OpenRequest>,
     payload: BTreeMap<PayloadKey, OpenPayload>,
@@ -63,18 +63,19 @@ impl OpenPayload {
 
 impl Watch {
     /// What is to be told now.
-    pub(crate) fn take(&mut self) -> impl Iterator<Item = Observation> {
+    pub fn take(&mut self) -> impl Iterator<Item = Observation> {
         self.told.drain(..)
     }
 
+    /// Keeps `observation` to be told.
     #[cold]
-    pub(crate) fn tell(&mut self, observation: Observation) {
+    pub fn tell(&mut self, observation: Observation) {
         self.told.push(observation);
     }
 
     /// A message of Replicast, and when its copies arrive; `arrival` is the usual time.
     #[cold]
-    pub(crate) fn message(
+    pub fn message(
         &mut self,
         message: &Message,
         (from, to): (Place, Place),
@@ -90,8 +91,9 @@ impl Watch {
         self.told.extend(copies.delays().map(|delay| copy(Some(arrival + delay))));
     }
 
+    /// A request is started.
     #[cold]
-    pub(crate) fn request_started(
+    pub fn request_started(
         &mut self,
         at: Time,
         request: RequestId,
@@ -102,8 +104,9 @@ impl Watch {
         self.told.push(Observation::RequestStarted { at, request, operation, asked });
     }
 
+    /// A request ended.
     #[cold]
-    pub(crate) fn request_ended(&mut self, at: Time, request: RequestId, outcome: Outcome) {
+    pub fn request_ended(&mut self, at: Time, request: RequestId, outcome: Outcome) {
         if let Some(OpenRequest { operation, asked, started }) = self.requests.remove(&request) {
             let ended =
                 Observation::RequestEnded { at, request, operation, asked, started, outcome };
@@ -114,7 +117,7 @@ impl Watch {
     /// Payload for `to` is at `key` from now on, until it has arrived everywhere. It may have to wait
     /// in the network; otherwise it arrives a trip after it has left.
     #[cold]
-    pub(crate) fn payload(
+    pub fn payload(
         &mut self,
         key: PayloadKey,
         request: RequestId,
@@ -136,7 +139,7 @@ impl Watch {
 
     /// A part of the payload at `key` leaves its sender.
     #[cold]
-    pub(crate) fn leaves(&mut self, key: PayloadKey, begin: Time, end: Time, size: Size) {
+    pub fn leaves(&mut self, key: PayloadKey, begin: Time, end: Time, size: Size) {
         if let Some(payload) = self.payload.get_mut(&key) {
             payload.sent.push(begin, end, size);
         }
@@ -144,7 +147,7 @@ impl Watch {
 
     /// A part of the payload at `key`, which may wait in the network, passes its receiver's port.
     #[cold]
-    pub(crate) fn arrives(&mut self, key: PayloadKey, begin: Time, end: Time, size: Size) {
+    pub fn arrives(&mut self, key: PayloadKey, begin: Time, end: Time, size: Size) {
         let payload = self.payload.get_mut(&key);
         if let Some(course) = payload.and_then(|payload| payload.arrives.as_mut()) {
             course.push(begin, end, size);
@@ -154,7 +157,7 @@ impl Watch {
     /// The last bit of the payload at `key` is at `to`, which takes it unless it is down. Gives the
     /// times at which it left its sender.
     #[cold]
-    pub(crate) fn arrived(
+    pub fn arrived(
         &mut self,
         key: PayloadKey,
         to: Place,
@@ -175,12 +178,12 @@ impl Watch {
     }
 
     /// Where payload is on its way, from `first` on.
-    pub(crate) fn keys_from(&self, first: PayloadKey) -> impl Iterator<Item = PayloadKey> {
+    pub fn keys_from(&self, first: PayloadKey) -> impl Iterator<Item = PayloadKey> {
         self.payload.range(first..).map(|(&key, _)| key)
     }
 
     /// The run ends: tells of all that is under way.
-    pub(crate) fn end(&mut self, at: Time, trip: Span, is_up: impl Fn(Place) -> bool) {
+    pub fn end(&mut self, at: Time, trip: Span, is_up: impl Fn(Place) -> bool) {
         for mut payload in std::mem::take(&mut self.payload).into_values() {
             self.told.extend(payload.tell_sent());
             for &to in payload.missing.iter().filter(|&&to| is_up(to)) {
