@@ -46,9 +46,10 @@ pub use scenario::{
     TimeoutRule, TimeoutSettings,
 };
 
+use slotcast_engine::{ScenarioError, Simulation};
+
 use measure::Reported;
 use model::LustreModel;
-use slotcast_engine::{ScenarioError, Simulation};
 
 /// Runs `scenario` with `seed` until all jobs are done. Equal scenarios and seeds give equal reports,
 /// trace hash included, on every machine.

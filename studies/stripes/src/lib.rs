@@ -30,10 +30,11 @@ mod servers;
 mod steps;
 mod zipf;
 
-use host::Host;
-use machines::Machines;
 use slotcast_engine::{ScenarioError, Simulation};
 use slotcast_units::Time;
+
+use host::Host;
+use machines::Machines;
 
 pub use evaluation::EVALUATION;
 pub use report::Report;

@@ -24,11 +24,7 @@ mod watched;
 
 use std::collections::VecDeque;
 
-use event::Event;
-use port::{Link, Port, PortRules};
-use receiver::{Message, Receiver};
 use rustc_hash::FxHashMap;
-use sender::{Sender, SenderRules};
 use slotcast_engine::{Agenda, Model, Pool};
 use slotcast_scenario::clients::{Clients, Job};
 use slotcast_scenario::drive::{ClusterModel, Trace};
@@ -39,6 +35,10 @@ use slotcast_scenario::{Operation, PortQueues, PortSample};
 use slotcast_units::{Rate, Size, Span, Time};
 
 use crate::ring::{Chooser, Placement};
+use event::Event;
+use port::{Link, Port, PortRules};
+use receiver::{Message, Receiver};
+use sender::{Sender, SenderRules};
 pub(crate) use setup::check;
 
 /// A request under way.

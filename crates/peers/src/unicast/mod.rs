@@ -17,24 +17,24 @@ mod bucket;
 mod event;
 mod fetch;
 mod flow;
+mod ports;
 mod setup;
 #[cfg(test)]
 mod tests;
 mod watched;
 
-use aimd::Congestion;
-use bucket::Bucket;
-use event::Event;
-use flow::{Direction, Flow, FlowState};
 use slotcast_engine::{Agenda, Model, Pool};
 use slotcast_scenario::Operation;
 use slotcast_scenario::clients::{Clients, Job};
 use slotcast_scenario::drive::{ClusterModel, Trace};
 use slotcast_scenario::recorder::Recorder;
 use slotcast_scenario::watch::Watch;
-use slotcast_units::{Rate, Size, Span, Time};
+use slotcast_units::{Size, Span, Time};
 
 use crate::ring::{Chooser, Placement};
+use event::Event;
+use flow::{Direction, Flow, FlowState};
+use ports::{InitiatorPort, Rules, TargetPort};
 
 /// A request under way.
 #[derive(Debug, Clone, Copy)]
@@ -48,63 +48,6 @@ struct Request {
     /// Replicas asked for so far, and acknowledged so far.
     next: u8,
     acknowledged: u8,
-}
-
-#[derive(Debug)]
-struct InitiatorPort {
-    egress: Bucket,
-    next_serial: u32,
-    /// Gets that arrive here.
-    incoming: Vec<u32>,
-}
-
-#[derive(Debug)]
-struct TargetPort {
-    ingress: Bucket,
-    /// Puts that have asked and not ended, in order of arrival. With serial grants the first one
-    /// has the link.
-    flows: Vec<u32>,
-    /// Gets that leave here.
-    outgoing: Vec<u32>,
-    disk_rate: Rate,
-    /// UCH-AIMD: until when the switch sends what it has for this target.
-    busy_until: Time,
-    congestion: Congestion,
-}
-
-impl TargetPort {
-    /// A frame that leaves its sender at `now` joins the switch's queue for this target, which holds
-    /// any number of frames and sends them at the rate of the link.
-    /// Gives the time at which it begins to arrive.
-    fn queue_frame(&mut self, now: Time, rate: Rate, bits: u64, rules: &Rules) -> Time {
-        let complete = now + rate.time_for_bits(bits) + rules.trip;
-        let sent_in = rules.usable.time_for_bits(bits);
-        let undisturbed = complete.saturating_sub(sent_in);
-        let begin = self.busy_until.max(undisturbed);
-        self.busy_until = begin + sent_in;
-        begin
-    }
-}
-
-/// What the settings say, in the form that handlers need.
-#[derive(Debug)]
-struct Rules {
-    aimd: bool,
-    serial_grants: bool,
-    frame_by_frame: bool,
-    free_last_frame: bool,
-    replicas: usize,
-    usable: Rate,
-    aimd_step: Rate,
-    control: Span,
-    control_bits: u64,
-    /// What a port passes on at once: one frame and one control message.
-    burst_bits: u64,
-    trip: Span,
-    frame: Size,
-    queue_limit: u64,
-    /// Time of a disk for each request, beyond that of its bytes.
-    access: Span,
 }
 
 /// A cluster of unicast initiators and targets.

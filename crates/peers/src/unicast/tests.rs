@@ -1,5 +1,6 @@
 use slotcast_engine::Simulation;
 use slotcast_scenario::{Fidelity, Protocol, ProtocolKind, Run, Scenario};
+use slotcast_units::Rate;
 
 use super::*;
 

@@ -11,8 +11,6 @@ mod tape;
 mod tests;
 mod windows;
 
-use event::Event;
-use proxy::ProxyHost;
 use slotcast_engine::{Agenda, Model, Pool, TimerId};
 use slotcast_protocol::tape::InitiatorHeard;
 use slotcast_protocol::{
@@ -26,10 +24,12 @@ use slotcast_scenario::recorder::Recorder;
 use slotcast_scenario::watch::Watch;
 use slotcast_scenario::{Fidelity, Observation, Operation, Place, Quirks};
 use slotcast_units::{Rate, Size, Span, Time};
-use store::Stores;
-use windows::{Cause, Windows};
 
 use crate::objects::{Object, Objects, Part, part};
+use event::Event;
+use proxy::ProxyHost;
+use store::Stores;
+use windows::{Cause, Windows};
 
 pub use setup::MachineConfigs;
 pub(crate) use setup::{control_size_problem, machine_configs, new_model, timing};

@@ -7,13 +7,13 @@ mod published;
 mod read;
 mod rows;
 
-use read::{StripeExperiment, StripePoint};
 use slotcast_lab::{
     Done, Evaluation, Findings, InputError, Model, Part, Progress, Runner, Runs, Seeds,
     UNITS_PER_RUN, mix,
 };
 
 use crate::{Report, run};
+use read::{StripeExperiment, StripePoint};
 
 /// The evaluation, for the catalogue.
 pub const EVALUATION: Evaluation = Evaluation {

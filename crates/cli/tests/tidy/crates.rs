@@ -1,0 +1,74 @@
+//! The crates of the workspace, from the inside out.
+
+/// A crate, and what it is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Crate {
+    pub(crate) package: &'static str,
+    pub(crate) folder: &'static str,
+    pub(crate) ring: u8,
+    pub(crate) part: Part,
+}
+
+/// A part of the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Words that all speak.
+    Base,
+    /// The product: an object store.
+    Store,
+    /// The event kernel.
+    Kernel,
+    /// Models of clusters.
+    Simulator,
+    /// What people ask of models, and what they read.
+    Lab,
+    /// Other systems than the store.
+    Study,
+    /// The binary, which brings all together.
+    Binary,
+}
+
+impl Part {
+    /// Whose crates it may depend on, besides its own.
+    pub(crate) fn may_use(self) -> &'static [Part] {
+        use Part::{Base, Binary, Kernel, Lab, Simulator, Store, Study};
+        match self {
+            Base => &[],
+            Store | Kernel => &[Base],
+            Simulator => &[Base, Store, Kernel],
+            Lab => &[Base, Kernel, Simulator],
+            Study => &[Base, Kernel, Lab],
+            Binary => &[Base, Store, Kernel, Simulator, Lab, Study],
+        }
+    }
+}
+
+const fn row(package: &'static str, folder: &'static str, ring: u8, part: Part) -> Crate {
+    Crate { package, folder, ring, part }
+}
+
+/// A crate may depend on those above it; its tests and examples, too.
+pub(crate) const CRATES: &[Crate] = &[
+    row("slotcast-units", "crates/units", 1, Part::Base),
+    row("slotcast-schedule", "crates/schedule", 1, Part::Store),
+    row("slotcast-protocol", "crates/protocol", 1, Part::Store),
+    row("slotcast-transport", "crates/transport", 1, Part::Store),
+    row("slotcast-store", "crates/store", 1, Part::Store),
+    row("slotcast-schedulers", "studies/lustre/schedulers", 1, Part::Study),
+    row("slotcast-stripe", "studies/stripes/machines", 1, Part::Study),
+    row("slotcast-engine", "crates/engine", 2, Part::Kernel),
+    row("slotcast-scenario", "crates/scenario", 2, Part::Simulator),
+    row("slotcast-peers", "crates/peers", 2, Part::Simulator),
+    row("slotcast-sim", "crates/sim", 2, Part::Simulator),
+    row("slotcast-node", "crates/node", 2, Part::Store),
+    row("slotcast-lab", "crates/lab", 3, Part::Lab),
+    row("slotcast-stripes", "studies/stripes", 3, Part::Study),
+    row("slotcast-lustre", "studies/lustre", 3, Part::Study),
+    row("slotcast-report", "crates/report", 3, Part::Lab),
+    row("slotcast", "crates/cli", 3, Part::Binary),
+];
+
+/// The crates of ring 1, which decide.
+pub(crate) fn ring_1() -> impl Iterator<Item = &'static Crate> {
+    CRATES.iter().filter(|known| known.ring == 1)
+}

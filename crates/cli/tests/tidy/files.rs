@@ -1,0 +1,106 @@
+//! Files: none too large, none empty, no link to a package registry's site.
+
+use std::fs;
+
+use crate::{printed, root};
+
+/// Largest tracked file, in bytes.
+const MAX_BYTES: usize = 500_000;
+
+/// Most lines of a source file.
+const MAX_LINES: usize = 500;
+
+/// Folders whose sources must not have more lines.
+const SHORT: &[&str] = &[
+    "crates/cli/tests/tidy/",
+    "crates/lab/",
+    "crates/peers/",
+    "crates/scenario/",
+    "crates/schedule/",
+    "crates/sim/src/replicast/",
+    "studies/",
+];
+
+/// Sources that have more, with their number of lines. This list may only shrink, and so may they.
+const LONG: &[(&str, usize)] = &[("crates/lab/src/setting/table.rs", 549)];
+
+/// Sites that may be gone or ask for a browser tomorrow. A project's own page says more.
+const REGISTRIES: &[&str] = &["crates.io", "lib.rs", "npmjs.com", "pypi.org", "rubygems.org"];
+
+/// What is wrong with a tracked file.
+fn problems(path: &str, content: &[u8]) -> Vec<String> {
+    let mut found = Vec::new();
+    if content.is_empty() {
+        found.push(format!("{path}: empty"));
+    }
+    if content.len() > MAX_BYTES {
+        found.push(format!("{path}: {} bytes, more than {MAX_BYTES}", content.len()));
+    }
+    let Ok(text) = std::str::from_utf8(content) else { return found };
+    for (number, line) in text.lines().enumerate() {
+        let links = |site: &&&str| {
+            ["://", "://www."].iter().any(|at| line.contains(&format!("{at}{site}/")))
+        };
+        if let Some(site) = REGISTRIES.iter().find(links) {
+            found.push(format!("{path}:{}: a link to {site}", number + 1));
+        }
+    }
+    if path.ends_with(".rs") && SHORT.iter().any(|folder| path.starts_with(folder)) {
+        let lines = text.lines().count();
+        match LONG.iter().find(|(long, _)| *long == path) {
+            Some((_, most)) if lines > *most => {
+                found.push(format!("{path}: {lines} lines, and had {most}"));
+            }
+            Some(_) if lines <= MAX_LINES => {
+                found.push(format!("{path}: {lines} lines, an exception no more: strike it"));
+            }
+            None if lines > MAX_LINES => {
+                found.push(format!("{path}: {lines} lines, more than {MAX_LINES}"));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn files_are_small_and_not_empty_and_link_to_no_registry() {
+    if !root().join(".git").exists() {
+        eprintln!("skipped: not a checkout of git, so nobody knows what is tracked");
+        return;
+    }
+    let listed = String::from_utf8(printed("git", &["ls-files", "-z"])).expect("names in UTF-8");
+    let paths: Vec<&str> = listed.split_terminator('\0').collect();
+    assert!(paths.len() > 100, "{} tracked files", paths.len());
+    let mut found = Vec::new();
+    for path in &paths {
+        // A file that was removed, but not yet from the index, is no concern of ours.
+        if let Ok(content) = fs::read(root().join(path)) {
+            found.extend(problems(path, &content));
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+    for (long, _) in LONG {
+        assert!(paths.contains(long), "{long} is gone: strike it from the exceptions");
+    }
+}
+
+#[test]
+fn planted_mistakes_are_found() {
+    let found = |path: &str, content: &str| problems(path, content.as_bytes()).join("\n");
+    let lines = |count: usize| "//\n".repeat(count);
+    assert_eq!(found("docs/a.md", "fine\n"), "");
+    assert_eq!(found("docs/a.md", ""), "docs/a.md: empty");
+    assert!(found("a.bin", &"a".repeat(MAX_BYTES + 1)).contains("more than 500000"));
+    let link = format!("fine\n[redb](https://{}/crates/redb)\n", REGISTRIES[0]);
+    assert_eq!(found("docs/a.md", &link), "docs/a.md:2: a link to crates.io");
+    let link = format!("https://www.{}/package/x", REGISTRIES[2]);
+    assert_eq!(found("docs/a.md", &link), "docs/a.md:1: a link to npmjs.com");
+    assert_eq!(found("studies/new/src/lib.rs", &lines(MAX_LINES)), "");
+    assert!(found("studies/new/src/lib.rs", &lines(MAX_LINES + 1)).contains("501 lines"));
+    for (long, most) in LONG {
+        assert_eq!(found(long, &lines(*most)), "");
+        assert!(found(long, &lines(most + 1)).contains("and had"));
+        assert!(found(long, &lines(MAX_LINES)).contains("strike it"));
+    }
+}
