@@ -8,7 +8,7 @@ static STUDIES: [Evaluation; 2] = [slotcast_stripes::EVALUATION, slotcast_lustre
 
 /// Every evaluation, in the order in which they are listed and run.
 pub(crate) fn evaluations() -> impl Iterator<Item = &'static Evaluation> {
-    slotcast_lab::EVALUATIONS.iter().chain(&STUDIES)
+    slotcast_evaluations::EVALUATIONS.iter().chain(&STUDIES)
 }
 
 /// The evaluation called `name`, or else the name that is most like it.

@@ -9,7 +9,7 @@
 //! * [`Comparison`] holds two results against each other.
 //! * [`sweep`] keeps every finished run, goes on where it was stopped, and names the knee.
 //! * [`plan`] answers an architect's questions about a cluster.
-//! * [`Evaluation`] is a published evaluation, [`EVALUATIONS`] are the cluster's; [`Prepared::run`] repeats one.
+//! * [`Evaluation`] is a published evaluation; [`Prepared::run`] repeats one.
 //! * [`write_events`] and [`write_perfetto`] write what happens in a run, as lines and for a viewer.
 //! * [`collect_series`] keeps of a run what charts over time show.
 //! * [`SimReport`] and [`ReproduceReport`] are the documented JSON of both.
@@ -19,12 +19,8 @@
     reason = "ring 3 reads files and clocks"
 )]
 
-mod catalogue;
-mod choosy;
 mod comparison;
 mod configuration;
-mod dctcp;
-mod double_booking;
 mod estimate;
 mod evaluation;
 mod experiment;
@@ -32,14 +28,11 @@ mod input_error;
 mod load;
 mod metrics;
 pub mod nearest;
-mod next_steps;
 pub mod paired;
 mod perfetto;
 pub mod plan;
 mod precision;
-mod proxy;
 pub mod published;
-mod replicast;
 mod report;
 mod runner;
 mod series;
@@ -53,7 +46,6 @@ pub mod toml_value;
 mod trace;
 mod warmup;
 
-pub use catalogue::EVALUATIONS;
 pub use comparison::{
     Compared, Comparison, Judgement, MetricComparison, PointComparison, SettingDifference, Verdict,
 };

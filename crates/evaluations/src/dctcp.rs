@@ -4,7 +4,7 @@
 mod comparison;
 mod convergence;
 
-use crate::evaluation::{Evaluation, Model, Part};
+use slotcast_lab::{Evaluation, Model, Part};
 
 /// The evaluation, for the catalogue.
 pub(crate) const EVALUATION: Evaluation = Evaluation {

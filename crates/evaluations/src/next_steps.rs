@@ -1,10 +1,9 @@
 //! What the Replicast paper left for later (seed 002, VI): gets, other ratios of initiators to targets,
 //! other groups, other chunks, faster networks. Nothing was published about it.
 
+use slotcast_lab::paired::per_seed;
+use slotcast_lab::{Claim, Evaluation, Figures, Findings, Measured, Mode, Model, Part, Row};
 use slotcast_sim::{ProtocolKind, RunReport, Scenario};
-
-use crate::evaluation::{Claim, Evaluation, Figures, Findings, Measured, Mode, Model, Part, Row};
-use crate::paired::per_seed;
 
 /// The evaluation, for the catalogue.
 pub(crate) const EVALUATION: Evaluation = Evaluation {

@@ -1,10 +1,10 @@
 //! Data of the paper's pictures. The pictures themselves are lost, except where a table repeats them.
 
+use slotcast_lab::paired::per_seed;
+use slotcast_lab::{Estimate, Figure, FigureKind, Measured, Series};
 use slotcast_sim::RunReport;
 
 use super::{CellKey, PROTOCOLS, bars};
-use crate::estimate::Estimate;
-use crate::evaluation::{Figure, FigureKind, Measured, Series};
 
 /// The two protocols that Figures 8 and 11 compare.
 const COMPARED: [&str; 2] = ["uch-ccp", "replicast-m"];
@@ -14,7 +14,7 @@ pub(super) fn throughput(title: &str, chunk_kib: u64, measured: &[Measured]) -> 
     let series = PROTOCOLS.into_iter().map(|protocol| {
         let mut series = Series { name: protocol.into(), ..Series::default() };
         for (key, point) in bars(chunk_kib, measured).filter(|(key, _)| key.protocol == protocol) {
-            let Estimate { value, ci95 } = Estimate::of(&point.samples(|r| r.chunks_per_s));
+            let Estimate { value, ci95 } = Estimate::of(&per_seed(point, |r| r.chunks_per_s));
             series.x.push(key.disk_mbps as f64);
             series.y.push(value);
             series.ci95.extend(ci95);

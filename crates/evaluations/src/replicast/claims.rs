@@ -1,7 +1,8 @@
 //! What the paper concludes from its figures, each judged on the means over the seeds.
 
+use slotcast_lab::{Claim, Findings, Mode, Series};
+
 use super::{DISKS, PROTOCOLS, chunk_name};
-use crate::evaluation::{Claim, Findings, Mode, Series};
 use crate::published::{Cell, tables_2_and_3};
 
 /// Pairs whose order the paper leaves open. At 1 MiB and 400 MB/s Replicast-M and Replicast-H change
@@ -273,8 +274,8 @@ fn thirty_initiators(means: &Means<'_>) -> Vec<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluation::{Figure, FigureKind, Figures, Row};
     use crate::replicast::table_id;
+    use slotcast_lab::{Figure, FigureKind, Figures, Row};
 
     /// What a run would find that gives exactly the published figures.
     fn as_the_paper_says() -> Findings {

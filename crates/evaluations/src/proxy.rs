@@ -4,12 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use slotcast_sim::{ProtocolKind, RunReport, Scenario};
-
-use crate::evaluation::{
+use slotcast_lab::{
     Claim, Evaluation, Figure, FigureKind, Figures, Findings, Measured, Mode, Model, Part, Row,
     Series,
 };
+use slotcast_sim::{ProtocolKind, RunReport, Scenario};
 
 /// The evaluation, for the catalogue.
 pub(crate) const EVALUATION: Evaluation = Evaluation {

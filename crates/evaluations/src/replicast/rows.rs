@@ -1,8 +1,9 @@
 //! Rows: one published figure each, beside what was measured.
 
-use super::figures;
-use super::{CellKey, DISKS, bars, chunk_name, table_id};
-use crate::evaluation::{Figures, Findings, Measured, Mode, Row};
+use slotcast_lab::paired::per_seed;
+use slotcast_lab::{Figures, Findings, Measured, Mode, Row};
+
+use super::{CellKey, DISKS, bars, chunk_name, figures, table_id};
 use crate::published::{Cell, table_5, tables_2_and_3};
 
 /// The paper's time from a put request to its accept: two control messages of 2.424 us and two trips.
@@ -14,11 +15,11 @@ pub(super) fn as_published(measured: &[Measured]) -> Findings {
     let mode = Mode::AsPublished;
     let mut rows = Vec::new();
     for (cell, point) in cells(measured) {
-        let latency = point.samples(|r| r.latency.mean);
+        let latency = per_seed(point, |r| r.latency.mean);
         let implied: Vec<_> = latency.iter().map(|us| implied_chunks_per_s(point, *us)).collect();
         let published = implied_chunks_per_s(point, cell.mean_latency_us);
-        let rate = point.samples(|r| r.chunks_per_s);
-        let disk = point.samples(|r| r.disk_utilization * 100.0);
+        let rate = per_seed(point, |r| r.chunks_per_s);
+        let disk = per_seed(point, |r| r.disk_utilization * 100.0);
         rows.push(table_row(cell, "mean_latency", cell.mean_latency_us, &latency, "us", mode));
         rows.push(table_row(cell, "chunks_per_s", cell.chunks_per_s, &rate, "1/s", mode));
         rows.push(
@@ -49,10 +50,10 @@ pub(super) fn steady_state(measured: &[Measured]) -> Findings {
     let mode = Mode::SteadyState;
     let mut rows = Vec::new();
     for (cell, point) in cells(measured) {
-        let latency = point.samples(|r| r.latency.mean);
+        let latency = per_seed(point, |r| r.latency.mean);
         let published = implied_chunks_per_s(point, cell.mean_latency_us);
-        let rate = point.samples(|r| r.chunks_per_s);
-        let disk = point.samples(|r| r.disk_utilization * 100.0);
+        let rate = per_seed(point, |r| r.chunks_per_s);
+        let disk = per_seed(point, |r| r.disk_utilization * 100.0);
         rows.push(table_row(cell, "mean_latency", cell.mean_latency_us, &latency, "us", mode));
         // The published chunks/s miss what was in flight at the end of so short a run.
         rows.push(
@@ -87,7 +88,7 @@ pub(super) fn thirty_initiators(measured: &[Measured]) -> Findings {
         let key = CellKey::of(&point.scenario);
         if key.chunk_kib == 16 {
             let id = format!("figure8/{}/mean_latency", key.protocol);
-            let samples = point.samples(|r| r.latency.mean);
+            let samples = per_seed(point, |r| r.latency.mean);
             rows.push(Row::new(id, None, &samples, "us", Mode::AsPublished));
         }
     }
@@ -120,7 +121,7 @@ fn figure_rows(figure: &str, chunk_kib: u64, measured: &[Measured]) -> Vec<Row> 
         .map(|(key, point)| {
             let paper = key.published_for(point);
             let id = format!("{figure}/{}MBps/{}/chunks_per_s", key.disk_mbps, key.protocol);
-            let samples = point.samples(|r| r.chunks_per_s);
+            let samples = per_seed(point, |r| r.chunks_per_s);
             let published = paper.map(|cell| cell.chunks_per_s);
             Row::new(id, published, &samples, "1/s", Mode::AsPublished)
         })
@@ -146,14 +147,14 @@ fn scaling_rows(measured: &[Measured]) -> Vec<Row> {
         row(
             "mean_latency",
             slow_cell.mean_latency_us / fast_cell.mean_latency_us,
-            &slow.samples(|r| r.latency.mean),
-            &fast.samples(|r| r.latency.mean),
+            &per_seed(slow, |r| r.latency.mean),
+            &per_seed(fast, |r| r.latency.mean),
         );
         row(
             "chunks_per_s",
             fast_cell.chunks_per_s / slow_cell.chunks_per_s,
-            &fast.samples(|r| r.chunks_per_s),
-            &slow.samples(|r| r.chunks_per_s),
+            &per_seed(fast, |r| r.chunks_per_s),
+            &per_seed(slow, |r| r.chunks_per_s),
         );
     }
     rows
@@ -169,7 +170,7 @@ fn table_5_rows(measured: &[Measured]) -> Vec<Row> {
             continue;
         };
         let between: Vec<_> =
-            point.samples(|r| r.chunks_per_s).iter().map(|rate| GROUPS * 1e6 / rate).collect();
+            per_seed(point, |r| r.chunks_per_s).iter().map(|rate| GROUPS * 1e6 / rate).collect();
         let chance: Vec<_> =
             between.iter().map(|us| (1.0 - (-TENTATIVE_US / us).exp()) * 100.0).collect();
         let chunk = chunk_name(line.chunk_kib);

@@ -1,10 +1,9 @@
 //! UCH-DCTCP beside the other protocols, and beside itself with other parameters: pairs of runs with the
 //! same seed, and so with the same load.
 
+use slotcast_lab::paired::per_seed;
+use slotcast_lab::{Claim, Figures, Findings, Measured, Mode, Row};
 use slotcast_sim::{ProtocolKind, RunReport, Scenario};
-
-use crate::evaluation::{Claim, Figures, Findings, Measured, Mode, Row};
-use crate::paired::per_seed;
 
 type Metric = fn(&RunReport) -> f64;
 

@@ -4,12 +4,10 @@ mod claims;
 mod figures;
 mod rows;
 
-use slotcast_sim::{RunReport, Scenario};
+use slotcast_lab::{Configuration, Evaluation, Measured, Model, Part, setting};
+use slotcast_sim::Scenario;
 
-use crate::configuration::Configuration;
-use crate::evaluation::{Evaluation, Measured, Model, Part};
 use crate::published::{self, Cell};
-use crate::setting;
 
 /// The evaluation, for the catalogue.
 pub(crate) const EVALUATION: Evaluation = Evaluation {
@@ -88,13 +86,6 @@ fn chunk_name(kib: u64) -> String {
 /// `table2/128KiB/replicast-m/<metric>`.
 fn table_id(cell: &Cell, metric: &str) -> String {
     format!("table{}/{}/{}/{metric}", cell.table, chunk_name(cell.chunk_kib), cell.protocol)
-}
-
-impl Measured {
-    /// One sample per seed.
-    fn samples(&self, of: fn(&RunReport) -> f64) -> Vec<f64> {
-        self.runs.iter().map(|run| of(&run.report)).collect()
-    }
 }
 
 /// The runs of one chunk size, protocol by protocol, slow disks first.

@@ -1,12 +1,11 @@
 //! The evaluation of "Choosy Initiator": what renegotiation gains, and where.
 
-use slotcast_units::Span;
-
-use crate::evaluation::{
+use slotcast_lab::paired::{chunk_and_disk, gains, per_seed};
+use slotcast_lab::{
     Claim, Evaluation, Figure, FigureKind, Figures, Findings, Measured, Mode, Model, Part, Row,
     Series,
 };
-use crate::paired::{chunk_and_disk, gains, per_seed};
+use slotcast_units::Span;
 
 /// The evaluation, for the catalogue.
 pub(crate) const EVALUATION: Evaluation = Evaluation {

@@ -3,13 +3,10 @@
 //! The published range is known from the text that quotes it alone; what it takes for a share, and for d, is
 //! not said there. Both are chosen here, and `docs/dctcp.md` says what other choices would give.
 
+use slotcast_lab::paired::per_seed;
+use slotcast_lab::{Claim, Figure, FigureKind, Figures, Findings, Measured, Mode, Row, Series};
 use slotcast_sim::{PortSample, RunReport, Scenario};
 use slotcast_units::{Share, Size, Time};
-
-use crate::evaluation::{
-    Claim, Figure, FigureKind, Figures, Findings, Measured, Mode, Row, Series,
-};
-use crate::paired::per_seed;
 
 /// What "Choosy Initiator" quotes from the analysis, in units of d.
 const PUBLISHED: std::ops::RangeInclusive<f64> = 229.0..=770.0;
@@ -203,9 +200,17 @@ mod tests {
         scenario
     }
 
+    /// The report of a run that is soon over.
+    fn short_run() -> RunReport {
+        let mut scenario = Scenario::default();
+        scenario.run.warmup = Span::ZERO;
+        scenario.run.length = Span::from_us(100);
+        slotcast_sim::run(&scenario, 1).expect("the defaults can be run")
+    }
+
     /// A report in which the second flow joins at 10 ms and takes `growth` of the link per ms, up to a half.
     fn report(growth: f64) -> RunReport {
-        let mut report = crate::metrics::tests::report(1, &[]);
+        let mut report = short_run();
         let mut sent = [0.0; 2];
         let samples = (0..2000).map(|i| {
             let ms = f64::from(i) * 0.05;

@@ -1,6 +1,6 @@
 //! The mean latencies of the Replicast paper's Tables 2 and 3, run as published, are met.
 
-use slotcast_lab::published::tables_2_and_3;
+use slotcast_evaluations::published::tables_2_and_3;
 use slotcast_lab::{Completions, Experiment, Runner};
 use slotcast_sim::ProtocolKind;
 

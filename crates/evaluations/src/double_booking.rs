@@ -1,10 +1,9 @@
 //! The evaluation of double booking: what it gains against, and together with, choosy initiators.
 //! Nothing was published about it.
 
+use slotcast_lab::paired::{chunk_and_disk, gains, per_seed};
+use slotcast_lab::{Claim, Evaluation, Figures, Findings, Measured, Mode, Model, Part, Row};
 use slotcast_sim::RunReport;
-
-use crate::evaluation::{Claim, Evaluation, Figures, Findings, Measured, Mode, Model, Part, Row};
-use crate::paired::{chunk_and_disk, gains, per_seed};
 
 /// The evaluation, for the catalogue.
 pub(crate) const EVALUATION: Evaluation = Evaluation {
