@@ -4,15 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use slotcast_lab::plan::{self, ClusterPlan, Doing, Effort, PlanReport, READY, TEMPLATE};
 use slotcast_lab::{InputError, Runner};
+use slotcast_plan::{ClusterPlan, Doing, Effort, PlanReport, READY, TEMPLATE};
 
-use crate::VERSION;
 use crate::failure::Outcome;
 use crate::format::text_table;
 use crate::output::{Destination, print};
-use crate::plan_text;
 use crate::progress::Bar;
+use crate::{VERSION, plan_text};
 
 /// Say whether a cluster holds: headroom, limit, one node down, the smallest change
 #[derive(Debug, Args)]
@@ -85,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Doing::Begins(what, units) => bar.begin(what.to_string(), units),
         Doing::Done(units) => bar.advance(units),
     };
-    let answer = plan::answer(&plan, &runner, effort, arguments.seed, &tell)?;
+    let answer = slotcast_plan::answer(&plan, &runner, effort, arguments.seed, &tell)?;
     bar.finish();
 
     let report = PlanReport::new(VERSION, &plan, &answer, arguments.seed);

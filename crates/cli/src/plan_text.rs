@@ -1,7 +1,7 @@
 //! The answer of `slotcast plan` for people: sentences first, then the table, then what to do next.
 
 use slotcast_lab::Estimate;
-use slotcast_lab::plan::{Check, ClusterPlan, Effort, Holds, LimitedBy, PlanReport, Resource};
+use slotcast_plan::{Check, ClusterPlan, Effort, Holds, LimitedBy, PlanReport, Resource};
 
 use crate::format::{align_right, estimate, figure, table};
 

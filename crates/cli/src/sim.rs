@@ -7,11 +7,11 @@ use std::time::Instant;
 use clap::Args;
 use slotcast_lab::{
     Closing, Completions, Experiment, InputError, Metrics, Onlooker, Point, PointReport, Runner,
-    SeriesSpec, SimReport, Study, TraceSpan, UNITS_PER_RUN, collect_series, mismatches,
-    write_events, write_perfetto,
+    SimReport, Study, UNITS_PER_RUN, mismatches,
 };
 use slotcast_report::Folder;
 use slotcast_report::sim::{MOST_SEEN, Results, Seen};
+use slotcast_trace::{SeriesSpec, TraceSpan, collect_series, write_events, write_perfetto};
 
 use crate::failure::{Failure, Outcome};
 use crate::format::{align_right, counted, estimate, figure, percentage, table};

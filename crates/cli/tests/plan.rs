@@ -4,7 +4,7 @@
 mod support;
 
 use serde_json::Value;
-use slotcast_lab::plan::{KEYS, LISTS, READY};
+use slotcast_plan::{KEYS, LISTS, READY};
 use support::{Finished, file, root, scratch, slotcast};
 
 /// Small enough for a test, and everything is asked of it.

@@ -8,10 +8,7 @@
 //! * [`Metrics`] are figures over the seeds with 95 % confidence intervals.
 //! * [`Comparison`] holds two results against each other.
 //! * [`sweep`] keeps every finished run, goes on where it was stopped, and names the knee.
-//! * [`plan`] answers an architect's questions about a cluster.
 //! * [`Evaluation`] is a published evaluation; [`Prepared::run`] repeats one.
-//! * [`write_events`] and [`write_perfetto`] write what happens in a run, as lines and for a viewer.
-//! * [`collect_series`] keeps of a run what charts over time show.
 //! * [`SimReport`] and [`ReproduceReport`] are the documented JSON of both.
 #![allow(
     clippy::disallowed_methods,
@@ -29,21 +26,16 @@ mod load;
 mod metrics;
 pub mod nearest;
 pub mod paired;
-mod perfetto;
-pub mod plan;
 mod precision;
 pub mod published;
 mod report;
 mod runner;
-mod series;
 pub mod setting;
 mod study;
 pub mod sweep;
 mod tail;
 mod theory;
-mod timeline;
 pub mod toml_value;
-mod trace;
 mod warmup;
 
 pub use comparison::{
@@ -62,17 +54,13 @@ pub use metrics::{
     Better, LatencyMetrics, Metric, Metrics, metric_definitions, named_counts, run_metrics,
     total_counts,
 };
-pub use perfetto::{TraceSpan, TraceSpanError, write_perfetto};
 pub use precision::{Precision, Reached, Stopped};
 pub use report::{PointReport, ReproduceReport, RunSummary, SCHEMA, SimReport};
 pub use runner::{
-    Completions, Execution, Mismatch, Progress, Runner, UNITS_PER_RUN, combined_hash, mismatches,
-    mix,
+    Completions, Execution, Mismatch, Progress, Runner, UNITS_PER_RUN, Watch, combined_hash,
+    mismatches, mix,
 };
-pub use series::{MOST_BINS, MeanAndMax, RunSeries, SeriesCollector, SeriesSpec, collect_series};
 pub use study::{Closing, Onlooker, Study};
 pub use tail::{TailAtScale, at_least_one_beyond};
 pub use theory::{DiskWaitTheory, LittleReport, LittleTheory, Theory};
-pub use timeline::{Timeline, TimelineBar, TimelineSpec, WindowState};
-pub use trace::write_events;
 pub use warmup::{Batches, Pilots, Settling, Warmup, mser};

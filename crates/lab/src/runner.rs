@@ -200,19 +200,20 @@ pub(crate) fn execute(
 }
 
 /// Turns simulated time into progress.
-pub(crate) struct Watch<'a> {
+pub struct Watch<'a> {
     length: Span,
     told: u64,
     progress: Progress<'a>,
 }
 
 impl<'a> Watch<'a> {
-    pub(crate) fn new(scenario: &Scenario, progress: Progress<'a>) -> Watch<'a> {
+    /// Of a run of `scenario`.
+    pub fn new(scenario: &Scenario, progress: Progress<'a>) -> Watch<'a> {
         Watch { length: scenario.run.length, told: 0, progress }
     }
 
     /// The run is over, whatever was told of it before.
-    pub(crate) fn finish(&mut self) {
+    pub fn finish(&mut self) {
         self.tell(UNITS_PER_RUN);
     }
 

@@ -119,7 +119,7 @@ pub fn swept<'a, 'i>(
 }
 
 /// What a value is, for errors.
-pub(crate) fn found(value: &DeValue<'_>) -> String {
+pub fn found(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("the text `\"{text}\"`"),
         DeValue::Integer(integer) => format!("the number `{integer}`"),

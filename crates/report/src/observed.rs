@@ -1,7 +1,7 @@
 //! How a run went over time: use and queues, and who had reserved what.
 
-use slotcast_lab::{MeanAndMax, RunSeries, Timeline, WindowState};
 use slotcast_sim::Way;
+use slotcast_trace::{MeanAndMax, RunSeries, Timeline, WindowState};
 use slotcast_units::Time;
 
 use crate::chart::{self, Axis, Chart, Line, Lines, Plot, Scale, Span, State};
@@ -113,8 +113,8 @@ fn drawn(state: WindowState) -> State {
 
 #[cfg(test)]
 mod tests {
-    use slotcast_lab::{SeriesSpec, collect_series};
     use slotcast_sim::Scenario;
+    use slotcast_trace::{SeriesSpec, collect_series};
     use slotcast_units::Span;
 
     use super::*;

@@ -5,8 +5,9 @@ mod latencies;
 mod sweep;
 mod tables;
 
-use slotcast_lab::{Experiment, PointReport, RunSeries, SimReport};
+use slotcast_lab::{Experiment, PointReport, SimReport};
 use slotcast_sim::RunReport;
+use slotcast_trace::RunSeries;
 
 use crate::chart::Mean;
 use crate::number;

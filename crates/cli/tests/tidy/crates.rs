@@ -62,6 +62,8 @@ pub(crate) const CRATES: &[Crate] = &[
     row("slotcast-sim", "crates/sim", 2, Part::Simulator),
     row("slotcast-node", "crates/node", 2, Part::Store),
     row("slotcast-lab", "crates/lab", 3, Part::Lab),
+    row("slotcast-plan", "crates/plan", 3, Part::Lab),
+    row("slotcast-trace", "crates/trace", 3, Part::Lab),
     row("slotcast-evaluations", "crates/evaluations", 3, Part::Lab),
     row("slotcast-stripes", "studies/stripes", 3, Part::Study),
     row("slotcast-lustre", "studies/lustre", 3, Part::Study),

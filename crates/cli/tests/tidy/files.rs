@@ -16,9 +16,11 @@ const SHORT: &[&str] = &[
     "crates/evaluations/",
     "crates/lab/",
     "crates/peers/",
+    "crates/plan/",
     "crates/scenario/",
     "crates/schedule/",
     "crates/sim/src/replicast/",
+    "crates/trace/",
     "studies/",
 ];
 

@@ -1,10 +1,10 @@
 //! Charts over time agree with what can be worked out by hand, and with the report of the run.
 
-use slotcast_lab::{
-    Experiment, MOST_BINS, MeanAndMax, RunSeries, SeriesSpec, TimelineSpec, WindowState,
-    collect_series,
-};
+use slotcast_lab::Experiment;
 use slotcast_sim::{RunReport, Scenario};
+use slotcast_trace::{
+    MOST_BINS, MeanAndMax, RunSeries, SeriesSpec, TimelineSpec, WindowState, collect_series,
+};
 use slotcast_units::{Span, Time};
 
 fn scenario(text: &str) -> Scenario {

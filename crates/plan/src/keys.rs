@@ -1,8 +1,7 @@
 //! Everything that a cluster file can say.
 
+use slotcast_lab::setting::{Kind, Range, Word};
 use slotcast_units::{Rate, Share, Size, Span};
-
-use crate::setting::{Kind, Range, Word};
 
 /// A key of a cluster file that holds one value.
 #[derive(Debug)]

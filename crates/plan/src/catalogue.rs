@@ -1,9 +1,9 @@
 //! Kinds of disks and links, and the cluster files that come with the program.
 
+use slotcast_lab::nearest;
 use slotcast_units::{Rate, Span};
 
 use super::cluster::DiskModel;
-use crate::nearest;
 
 /// A kind of disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,13 +76,13 @@ pub struct ReadyPlan {
 
 /// The cluster files that come with the program.
 pub const READY: [ReadyPlan; 3] = [
-    ReadyPlan { name: "small", text: include_str!("../../../../experiments/plans/small.toml") },
-    ReadyPlan { name: "medium", text: include_str!("../../../../experiments/plans/medium.toml") },
-    ReadyPlan { name: "large", text: include_str!("../../../../experiments/plans/large.toml") },
+    ReadyPlan { name: "small", text: include_str!("../../../experiments/plans/small.toml") },
+    ReadyPlan { name: "medium", text: include_str!("../../../experiments/plans/medium.toml") },
+    ReadyPlan { name: "large", text: include_str!("../../../experiments/plans/large.toml") },
 ];
 
 /// A commented cluster file to start from.
-pub const TEMPLATE: &str = include_str!("../../../../experiments/plans/template.toml");
+pub const TEMPLATE: &str = include_str!("../../../experiments/plans/template.toml");
 
 /// The ready plan called `name`.
 ///

@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use slotcast_lab::{Experiment, TraceSpan, write_perfetto};
+use slotcast_lab::Experiment;
 use slotcast_sim::{Scenario, run};
+use slotcast_trace::{TraceSpan, write_perfetto};
 
 const SEED: u64 = 3;
 

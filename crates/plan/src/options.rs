@@ -118,8 +118,8 @@ pub(super) fn words(old: &Hardware, new: &Hardware) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::small;
     use super::*;
+    use crate::tests::small;
     use proptest::prelude::*;
 
     #[test]

@@ -206,8 +206,8 @@ impl ClusterPlan {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::small;
     use super::*;
+    use crate::tests::small;
     use proptest::prelude::*;
 
     #[test]

@@ -1,10 +1,10 @@
 //! The largest load that a cluster holds, by bisection, and what limits it.
 
 use serde::Serialize;
+use slotcast_lab::InputError;
 
 use super::Effort;
 use super::check::{Check, Holds, Simulator, Used};
-use crate::input_error::InputError;
 
 /// The largest load that a cluster holds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -142,8 +142,8 @@ fn by(at: &Check, asked: f64, idle: &Check) -> LimitedBy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate::Estimate;
-    use crate::plan::Latencies;
+    use crate::Latencies;
+    use slotcast_lab::Estimate;
 
     fn check(disks: f64, p99: f64) -> Check {
         let estimate = |value| Estimate { value, ci95: Some(0.0) };

@@ -1,7 +1,7 @@
 //! Answers about clusters whose limit can be computed.
 
 use slotcast_lab::Runner;
-use slotcast_lab::plan::{
+use slotcast_plan::{
     Answer, ClusterPlan, DiskKind, Effort, Holds, LimitedBy, Part, PlanReport, Resource, answer,
 };
 use slotcast_sim::{Run, demand};

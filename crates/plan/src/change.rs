@@ -5,11 +5,12 @@
 //! the nodes that arithmetic asks for; one that would cost as much as what was found already is left out,
 //! as are those that are no better anywhere than what was found not to hold.
 
+use slotcast_lab::InputError;
+
 use super::Effort;
 use super::check::{Check, Holds, Simulator};
 use super::cluster::{ClusterPlan, Hardware, Part};
 use super::options::{MOST_TIMES, choices, no_better, parts_changed, words};
-use crate::input_error::InputError;
 
 /// What came of the search.
 #[derive(Debug, Clone, PartialEq)]

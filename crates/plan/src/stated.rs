@@ -1,5 +1,8 @@
 //! From what a cluster file said to a plan.
 
+use slotcast_lab::InputError;
+use slotcast_lab::setting::{Field, Value};
+use slotcast_lab::toml_value::Result;
 use slotcast_sim::{Mix, ProtocolKind, Run};
 use slotcast_units::{Rate, Span};
 
@@ -9,9 +12,6 @@ use super::cluster::{
 };
 use super::keys::{self, LISTS, PlanKey};
 use super::read::Stated;
-use crate::input_error::InputError;
-use crate::setting::{Field, Value};
-use crate::toml_value::Result;
 
 /// Most objects per second, as of `target.objects_per_s`.
 const MOST_OBJECTS: u64 = 1_000_000_000;

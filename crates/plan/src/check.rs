@@ -3,17 +3,14 @@
 use std::fmt;
 
 use serde::Serialize;
+use slotcast_lab::{
+    Completions, Estimate, InputError, Metrics, Point, Runner, Seeds, UNITS_PER_RUN, mix,
+};
 use slotcast_sim::{Fidelity, Run, RunReport, Scenario, demand};
 use slotcast_units::Span;
 
 use super::cluster::{ClusterPlan, Hardware};
 use super::{Doing, Effort, Tell};
-use crate::configuration::Seeds;
-use crate::estimate::Estimate;
-use crate::experiment::Point;
-use crate::input_error::InputError;
-use crate::metrics::Metrics;
-use crate::runner::{Completions, Runner, UNITS_PER_RUN, mix};
 
 /// Whether a load is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

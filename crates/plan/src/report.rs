@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use slotcast_lab::{Configuration, SCHEMA, Seeds, setting};
 use slotcast_sim::Run;
 use slotcast_units::{Rate, Span};
 
@@ -10,9 +11,6 @@ use super::check::{Check, Holds};
 use super::cluster::{ClusterPlan, Hardware};
 use super::limit::Limit;
 use super::{Answer, catalogue::DiskKind};
-use crate::configuration::{Configuration, Seeds};
-use crate::report::SCHEMA;
-use crate::setting;
 
 /// What `slotcast plan --json` writes.
 #[derive(Debug, Clone, Serialize)]
@@ -226,8 +224,8 @@ impl ClusterPlan {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::small;
-    use crate::Experiment;
+    use crate::tests::small;
+    use slotcast_lab::Experiment;
     use slotcast_sim::Run;
 
     #[test]

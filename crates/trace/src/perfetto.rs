@@ -14,14 +14,13 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
+use slotcast_lab::{InputError, Progress, Watch};
 use slotcast_sim::{
     ClosedWindow, Course, Fate, Observation, Observer, Operation, Outcome, Place, RequestId,
     Scenario, Way, measured_until,
 };
 use slotcast_units::Time;
 
-use crate::input_error::InputError;
-use crate::runner::{Progress, Watch};
 use arrows::{Anchor, Arrows};
 use json::{Arg, Events, micros};
 use queues::DiskQueue;

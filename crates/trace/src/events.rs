@@ -2,11 +2,9 @@
 
 use std::io::{self, Write};
 
+use slotcast_lab::{InputError, Progress, Watch};
 use slotcast_sim::{Observer, Scenario, TraceLine};
 use slotcast_units::Time;
-
-use crate::input_error::InputError;
-use crate::runner::{Progress, Watch};
 
 /// Runs `scenario` with `seed` and writes a header and one line per event to `out`.
 ///

@@ -4,6 +4,12 @@
 //! Every answer comes from simulations of the stated cluster ([`ClusterPlan::scenario`]), with intervals
 //! over independent runs. Arithmetic ([`slotcast_sim::demand`]) says where to look.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "ring 3 reads files and clocks"
+)]
+
 mod catalogue;
 mod change;
 mod check;
@@ -27,9 +33,9 @@ pub use keys::{KEYS, LISTS, PlanKey, SECTIONS};
 pub use limit::{Limit, LimitedBy, Resource};
 pub use report::PlanReport;
 
-use crate::input_error::InputError;
-use crate::runner::Runner;
 use check::Simulator;
+use slotcast_lab::InputError;
+use slotcast_lab::Runner;
 
 /// How much work is put into an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -5,20 +5,23 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use slotcast_lab::nearest::{did_you_mean, nearest};
+use slotcast_lab::setting::{Field, Kind, Value};
+use slotcast_lab::toml_value::{self, Item, Key, Result, found, in_order};
+use slotcast_lab::{InputError, Origin, Source};
 use slotcast_units::{Share, Size};
 use toml::de::{DeTable, DeValue};
 
 use super::catalogue::{READY, ready};
 use super::cluster::{ClusterPlan, Part};
 use super::keys::{self, LISTS, SECTIONS};
-use crate::input_error::{InputError, Origin, Source};
-use crate::nearest::{did_you_mean, nearest};
-use crate::setting::{Field, Kind, Value};
-use crate::toml_value::{self, Item, Key, Result, found, in_order};
 
-const SIZE: Kind =
-    Kind::Size(crate::setting::Range { min: Size::from_bytes(1), max: Size::from_bytes(1 << 50) });
-const SHARE: Kind = Kind::Share(crate::setting::Range { min: Share::from_ppm(1), max: Share::ONE });
+const SIZE: Kind = Kind::Size(slotcast_lab::setting::Range {
+    min: Size::from_bytes(1),
+    max: Size::from_bytes(1 << 50),
+});
+const SHARE: Kind =
+    Kind::Share(slotcast_lab::setting::Range { min: Share::from_ppm(1), max: Share::ONE });
 
 impl ClusterPlan {
     /// Reads the cluster that `place` names: a ready one, or a file.
@@ -227,7 +230,7 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::TEMPLATE;
+    use crate::TEMPLATE;
 
     #[test]
     fn every_ready_cluster_can_be_read() {

@@ -3,11 +3,10 @@
 //!
 //! Nothing is sampled: what falls into a bin is integrated from the times at which it began and ended.
 
+use slotcast_lab::{InputError, Progress, Watch};
 use slotcast_sim::{Observation, Observer, Place, RunReport, Scenario, measured_until};
 use slotcast_units::{Rate, Time};
 
-use crate::input_error::InputError;
-use crate::runner::{Progress, Watch};
 use crate::timeline::{Timeline, TimelineSpec};
 
 /// Most bins that a series has; more than that no screen shows.
