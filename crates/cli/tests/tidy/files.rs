@@ -1,4 +1,4 @@
-//! Files: none too large, none empty, no link to a package registry's site.
+//! Files: none too large, none empty, no link to a package registry's site; and pages name files that are there.
 
 use std::fs;
 
@@ -66,15 +66,21 @@ fn problems(path: &str, content: &[u8]) -> Vec<String> {
     found
 }
 
-#[test]
-fn files_are_small_and_not_empty_and_link_to_no_registry() {
+/// The tracked files; none where the sources are not a checkout of git.
+fn tracked() -> Option<Vec<String>> {
     if !root().join(".git").exists() {
         eprintln!("skipped: not a checkout of git, so nobody knows what is tracked");
-        return;
+        return None;
     }
     let listed = String::from_utf8(printed("git", &["ls-files", "-z"])).expect("names in UTF-8");
-    let paths: Vec<&str> = listed.split_terminator('\0').collect();
+    let paths: Vec<String> = listed.split_terminator('\0').map(String::from).collect();
     assert!(paths.len() > 100, "{} tracked files", paths.len());
+    Some(paths)
+}
+
+#[test]
+fn files_are_small_and_not_empty_and_link_to_no_registry() {
+    let Some(paths) = tracked() else { return };
     let mut found = Vec::new();
     for path in &paths {
         // A file that was removed, but not yet from the index, is no concern of ours.
@@ -84,8 +90,33 @@ fn files_are_small_and_not_empty_and_link_to_no_registry() {
     }
     assert_eq!(found, Vec::<String>::new());
     for (long, _) in LONG {
-        assert!(paths.contains(long), "{long} is gone: strike it from the exceptions");
+        assert!(paths.iter().any(|path| path == long), "{long} is gone: strike it");
     }
+}
+
+/// Files and folders that a page names as `crates/...` or `studies/...`, in backquotes.
+fn named_paths(page: &str) -> Vec<&str> {
+    let is_path = |text: &&str| {
+        ["crates/", "studies/"].iter().any(|start| text.starts_with(start)) && !text.contains(' ')
+    };
+    page.lines().flat_map(|line| line.split('`').skip(1).step_by(2)).filter(is_path).collect()
+}
+
+#[test]
+fn pages_name_files_that_are_there() {
+    let Some(paths) = tracked() else { return };
+    let mut count = 0;
+    // The list of changes may name what is gone.
+    for page in paths.iter().filter(|path| path.ends_with(".md") && *path != "CHANGELOG.md") {
+        let text = fs::read_to_string(root().join(page)).expect("a readable page");
+        for path in named_paths(&text) {
+            assert!(root().join(path).exists(), "{page} names {path}");
+            count += 1;
+        }
+    }
+    assert!(count > 30, "only {count} paths were found");
+    let planted = "see `crates/new/src/lib.rs`, not crates/old or `slotcast sim crates/x`";
+    assert_eq!(named_paths(planted), ["crates/new/src/lib.rs"]);
 }
 
 #[test]
