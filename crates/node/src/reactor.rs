@@ -245,8 +245,8 @@ impl Reactor {
     /// Before anything else.
     pub(crate) fn begin(&mut self, now: Time) {
         if let Some(remote) = &mut self.remote {
-            let gone_at = now + remote.gone_after;
-            for node in remote.begin(now) {
+            let gone_at = now + remote.suspicions.gone_after();
+            for node in remote.suspicions.begin(now).collect::<Vec<_>>() {
                 self.at(gone_at, Due::NodeGone(node));
             }
         }
@@ -429,8 +429,10 @@ impl Reactor {
                 Some(Due::WakeRepair(target)) => self.tell_repair(now, target, RepairInput::Wake),
                 Some(Due::Changed(group)) => self.group_changed(now, group),
                 Some(Due::NodeGone(node)) => {
-                    let is_gone =
-                        self.remote.as_ref().is_some_and(|remote| remote.is_gone(now, node));
+                    let is_gone = self
+                        .remote
+                        .as_ref()
+                        .is_some_and(|remote| remote.suspicions.is_gone(now, node));
                     if is_gone {
                         tracing::warn!(node, "peer gone: what it held is replaced");
                         self.node_changed(now, node);

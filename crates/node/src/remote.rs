@@ -9,7 +9,7 @@ use slotcast_protocol::{
     OfferAnswer, ReplicaAck, RequestId, TargetId,
 };
 use slotcast_store::Content;
-use slotcast_transport::{Address, translate};
+use slotcast_transport::{Address, Availability, Suspicions, translate};
 use slotcast_units::{Span, Time};
 
 use crate::cluster::ClusterMap;
@@ -24,17 +24,10 @@ pub(crate) struct Remote {
     nodes: Vec<Vec<u32>>,
     /// The members of each group that hold chunks.
     asked: Vec<Members>,
-    /// Nodes that are not heard, and since when.
-    down: BTreeMap<u32, Time>,
-    /// Nodes that have left a question unanswered, and since when.
-    silent: BTreeMap<u32, Time>,
-    /// How long an answer takes at most; whoever is silent for longer is not waited for.
-    patience: Span,
+    pub(crate) suspicions: Suspicions,
     /// By how much the clock was ahead of the member at a position that made an offer for a request: what is
     /// granted goes back by the same.
     ahead: BTreeMap<(RequestId, u8), i64>,
-    /// How long a node is silent before what it holds is replaced.
-    pub(crate) gone_after: Span,
 }
 
 /// The node of an empty seat.
@@ -46,23 +39,19 @@ impl Remote {
         network: Network,
         groups: &GroupMap,
         node_of: &BTreeMap<TargetId, u32>,
-        (patience, gone_after): (Span, Span),
+        times: (Span, Span),
     ) -> Remote {
         let (nodes, asked) = seats(groups, node_of);
         let others = node_of.values().copied().filter(|other| *other != node);
-        let down = others.map(|other| (other, Time::ZERO)).collect();
-        let silent = BTreeMap::new();
-        let ahead = BTreeMap::new();
-        Remote { node, network, nodes, asked, down, silent, patience, ahead, gone_after }
+        let suspicions = Suspicions::new(Time::ZERO, times, others);
+        Remote { node, network, nodes, asked, suspicions, ahead: BTreeMap::new() }
     }
 
     /// Takes another map; gives the nodes of which nothing is known yet.
     pub(crate) fn take(&mut self, now: Time, map: &ClusterMap, groups: &GroupMap) -> Vec<u32> {
         let new = self.network.shared().take(map, groups);
         (self.nodes, self.asked) = seats(groups, &map.node_of_targets());
-        self.down.retain(|node, _| map.node(*node).is_some());
-        self.silent.retain(|node, _| map.node(*node).is_some());
-        self.down.extend(new.iter().map(|node| (*node, now)));
+        self.suspicions.follow(now, |node| map.node(node).is_some(), &new);
         new
     }
 
@@ -115,7 +104,7 @@ impl Remote {
         local: &mut VecDeque<Local>,
     ) {
         let Heard { from, to, message, sent_at, received, ahead, knows_more } = *heard;
-        self.silent.remove(&from);
+        self.suspicions.heard(from);
         match to {
             Address::Initiator => {
                 let position = match &message {
@@ -149,17 +138,12 @@ impl Remote {
         let (here, mut away) = self.split(group, to);
         let is_question = matches!(message, Message::PutRequest(_) | Message::GetRequest(_));
         away.retain(|(node, members)| {
-            let is_down = self.down.contains_key(node);
-            let is_late = |since: &Time| now.saturating_since(*since) > self.patience;
-            if is_down || self.silent.get(node).is_some_and(is_late) {
+            let availability = self.suspicions.told(now, *node, is_question);
+            if availability != Availability::Available {
                 let answers = members.iter().filter_map(|position| answer_for(&message, position));
                 local.extend(answers.map(Local::ToInitiator));
             }
-            if is_question && !is_down {
-                // It is asked all the same, and as soon as it answers it is waited for again.
-                self.silent.entry(*node).or_insert(now);
-            }
-            !is_down
+            availability != Availability::Down
         });
         if !away.is_empty() {
             let request = message.request();
@@ -226,40 +210,11 @@ impl Remote {
         }
     }
 
-    /// A node has not been heard for a moment, or is heard again.
-    pub(crate) fn responds(&mut self, node: u32, responds: bool) {
-        if responds {
-            self.silent.remove(&node);
-        } else {
-            self.silent.insert(node, Time::ZERO);
-        }
-    }
-
-    pub(crate) fn peer(&mut self, now: Time, node: u32, is_up: bool) {
-        if is_up {
-            self.down.remove(&node);
-        } else {
-            self.down.insert(node, now);
-        }
-    }
-
-    /// From now on the other nodes are waited for; gives those that are not heard.
-    pub(crate) fn begin(&mut self, now: Time) -> Vec<u32> {
-        self.down.values_mut().for_each(|since| *since = now);
-        self.down.keys().copied().collect()
-    }
-
     /// Whether a member of `group` is away and may be back soon.
     pub(crate) fn may_return(&self, now: Time, group: GroupId) -> bool {
         let nodes = &self.nodes[group.0 as usize];
         let mut asked = self.asked[group.0 as usize].iter().map(|p| nodes[usize::from(p)]);
-        asked.any(|node| self.down.contains_key(&node) && !self.is_gone(now, node))
-    }
-
-    /// Whether a node has been silent for so long that what it holds is to be replaced.
-    pub(crate) fn is_gone(&self, now: Time, node: u32) -> bool {
-        let since = self.down.get(&node);
-        since.is_some_and(|since| now.saturating_since(*since) >= self.gone_after)
+        asked.any(|node| self.suspicions.may_return(now, node))
     }
 
     /// The groups that a node has members of, and their positions there.

@@ -12,6 +12,8 @@
 //! * [`Sending`] cuts a chunk into pieces, paces them, and repeats what was lost; [`Inbox`] puts chunks
 //!   together and says what is missing.
 //! * [`Reach`] knows which peers hear the multicast of a negotiating group.
+//! * [`PeerState`] knows which incarnation of a peer is believed and whether it is heard, [`Suspicions`] which
+//!   nodes are not waited for, and which are gone.
 #![no_std]
 
 extern crate alloc;
@@ -20,11 +22,13 @@ mod datagram;
 mod inbox;
 mod key;
 mod offset;
+mod peer;
 mod pieces;
 mod reach;
 mod receiving;
 mod replay;
 mod sending;
+mod suspicion;
 pub mod translate;
 
 pub use datagram::{
@@ -34,8 +38,10 @@ pub use datagram::{
 pub use inbox::{Arrived, Inbox, InboxLimits, Refusal};
 pub use key::Key;
 pub use offset::{ClockOffset, Stamps};
+pub use peer::{PeerChange, PeerState, SilenceRules, Verdict};
 pub use pieces::Pieces;
 pub use reach::Reach;
 pub use receiving::Receiving;
 pub use replay::Replay;
 pub use sending::{Next, Pace, Sending};
+pub use suspicion::{Availability, Suspicions};

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::unbounded;
 use slotcast_protocol::{Delivery, GroupId, InitiatorId, Members, Membership, RequestId, TargetId};
 use slotcast_store::Content;
+use slotcast_transport::PeerChange;
 use slotcast_units::{Rate, Span};
 
 use super::{Network, NetworkConfig, NetworkEvent, ToSend};
@@ -89,7 +90,10 @@ pub fn loopback(
     let (sender, sender_events) = start(0)?;
     let (_receiver, receiver_events) = start(1)?;
     let up = sender_events.recv_timeout(Duration::from_secs(10));
-    let is_up = |event: &Event| matches!(event, Event::Network(event) if matches!(**event, NetworkEvent::Peer(1, true)));
+    let is_up = |event: &Event| match event {
+        Event::Network(event) => matches!(**event, NetworkEvent::Peer(1, PeerChange::Up)),
+        _ => false,
+    };
     if !up.is_ok_and(|event| is_up(&event)) {
         return Err(io::Error::other("the nodes do not hear each other"));
     }

@@ -27,7 +27,7 @@ use std::thread::{self, JoinHandle};
 use crossbeam_channel::{Sender, bounded, unbounded};
 use slotcast_protocol::{GroupId, GroupMap, Members, Message, RequestId, TargetId};
 use slotcast_store::Content;
-use slotcast_transport::{Address, Body, Key};
+use slotcast_transport::{Address, Body, Key, PeerChange, SilenceRules};
 use slotcast_units::{Rate, Span, Time};
 
 pub(crate) use peer::PeerStatus;
@@ -63,9 +63,7 @@ pub(crate) enum NetworkEvent {
     /// The chunk of a put did not reach these members.
     NotReached(RequestId, Members),
     /// A peer is heard again, or not any more.
-    Peer(u32, bool),
-    /// A peer that is heard responds again, or has not been heard for a moment.
-    Responds(u32, bool),
+    Peer(u32, PeerChange),
     /// A peer that was heard before is another incarnation now: it has forgotten its promises, and may have
     /// lost what it held.
     Restarted(u32),
@@ -248,7 +246,6 @@ pub(crate) const BEAT: Span = Span::from_ms(100);
 pub(crate) const FIRST_BEAT: Span = Span::from_ms(50);
 /// How long it is.
 pub(crate) const YOUTH: Span = Span::from_secs(5);
-/// Requests do not wait for a peer that was not heard for so long: some beats were lost, or it is not there.
-pub(crate) const UNRESPONSIVE: Span = Span::from_ms(450);
-/// A peer that was not heard for so long is taken for away.
-pub(crate) const SILENCE: Span = Span::from_ms(2500);
+/// Four beats may be lost before requests do not wait for a peer.
+const SILENCE: SilenceRules =
+    SilenceRules { unresponsive: Span::from_ms(450), silence: Span::from_ms(2500) };

@@ -8,13 +8,13 @@ use crossbeam_channel::Sender;
 use slotcast_protocol::{GroupId, Members, Message};
 use slotcast_store::Content;
 use slotcast_transport::{
-    Address, Arrived, Body, Data, Datagram, Header, Inbox, InboxLimits, Refused, Report,
+    Address, Arrived, Body, Data, Datagram, Header, Inbox, InboxLimits, Refused, Report, Verdict,
 };
 use slotcast_units::{Span, Time};
 
 use super::bursts::Bursts;
 use super::counters::count;
-use super::peer::{Peer, Verdict};
+use super::peer::Peer;
 use super::sender::ToSender;
 use super::shared::{Shared, View};
 use super::socket::{Buffers, Socket, wait};
@@ -155,8 +155,8 @@ impl Receiver {
         drop(state);
         match verdict {
             Verdict::Believed => {}
-            Verdict::BelievedAnew(was_known) => {
-                if was_known {
+            Verdict::First | Verdict::Restarted => {
+                if verdict == Verdict::Restarted {
                     let restarted = NetworkEvent::Restarted(peer.number);
                     (self.tell)(Event::Network(Box::new(restarted)));
                 }

@@ -13,7 +13,7 @@ use slotcast_units::{Size, Span, Time};
 use super::counters::count;
 use super::peer::Peer;
 use super::shared::Shared;
-use super::{BEAT, FIRST_BEAT, NetworkEvent, ToSend, UNRESPONSIVE, YOUTH};
+use super::{BEAT, FIRST_BEAT, NetworkEvent, SILENCE, ToSend, YOUTH};
 use crate::mailbox::Tell;
 use crate::reactor::Event;
 
@@ -266,20 +266,13 @@ impl Chunks {
         }
     }
 
-    /// Tells the reactor if a peer is heard again, or not any more.
-    fn judge(&self, now: Time, peer: &Peer) {
-        let (was, is) = {
-            let mut state = peer.state();
-            let was = (state.is_up, state.responds);
-            (state.is_up, state.responds) = state.is_heard(now);
-            (was, (state.is_up, state.responds))
-        };
-        let tell = |event| (self.tell)(Event::Network(Box::new(event)));
-        if was.0 != is.0 {
-            tell(NetworkEvent::Peer(peer.number, is.0));
-        }
-        if was.1 != is.1 {
-            tell(NetworkEvent::Responds(peer.number, is.1));
+    /// Tells the reactor what has changed for a peer.
+    fn look(&self, now: Time, peer: &Peer) {
+        let mut changes = Vec::new();
+        peer.state().look(now, &SILENCE, &mut changes);
+        for change in changes {
+            let event = NetworkEvent::Peer(peer.number, change);
+            (self.tell)(Event::Network(Box::new(event)));
         }
     }
 
@@ -288,13 +281,9 @@ impl Chunks {
         let shared = &self.shared;
         if now >= self.next_beat {
             let mut all_known = true;
-            // A node that stood still has heard nobody meanwhile, and listens first.
-            let stood_still = now.saturating_since(self.next_beat) > UNRESPONSIVE / 2;
             for peer in shared.view().peers.values() {
-                if !stood_still {
-                    self.judge(now, peer);
-                }
-                all_known &= peer.state().is_up;
+                self.look(now, peer);
+                all_known &= peer.state().is_up();
                 shared.ask_clock(now, peer.number);
             }
             let is_young = now.saturating_since(shared.clock.began()) < YOUTH;

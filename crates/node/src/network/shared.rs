@@ -139,7 +139,7 @@ impl Shared {
     /// Whether more than half of the other nodes are heard.
     pub(crate) fn hears_most(&self) -> bool {
         let view = self.view();
-        let heard = view.peers.values().filter(|peer| peer.state().is_up).count();
+        let heard = view.peers.values().filter(|peer| peer.state().is_up()).count();
         heard * 2 > view.peers.len() || view.peers.is_empty()
     }
 
@@ -253,7 +253,7 @@ impl Shared {
             PeerStatus {
                 node: peer.number,
                 address: peer.address,
-                is_up: state.is_up,
+                is_up: state.is_up(),
                 clock: state.offset().ahead(now).zip(state.offset().doubt(now)),
                 multicast_groups,
             }

@@ -12,7 +12,7 @@ impl Reactor {
     /// the new members in their next step.
     pub(super) fn take_map(&mut self, now: Time, map: &ClusterMap) {
         let (Some(remote), Ok(groups)) = (&mut self.remote, map.groups()) else { return };
-        let gone_after = remote.gone_after;
+        let gone_after = remote.suspicions.gone_after();
         let new = remote.take(now, map, &groups);
         let before = std::mem::replace(&mut self.groups, groups);
         for node in new {

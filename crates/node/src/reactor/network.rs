@@ -1,6 +1,7 @@
 //! What other nodes tell this one.
 
 use slotcast_protocol::InitiatorInput;
+use slotcast_transport::PeerChange;
 use slotcast_units::{Size, Time};
 use tracing::{info, warn};
 
@@ -16,27 +17,7 @@ impl Reactor {
                 let is_running = self.running.contains_key(&heard.message.request());
                 remote.heard(&heard, is_running, &self.groups, &mut self.local);
             }
-            NetworkEvent::Peer(node, is_up) => {
-                let gone_after = remote.gone_after;
-                remote.peer(now, node, is_up);
-                let address = remote.shared().address_of(node).map(tracing::field::display);
-                if is_up {
-                    info!(node, address, "peer up");
-                    self.node_changed(now, node);
-                } else {
-                    let gone_after_ms = milliseconds(gone_after);
-                    warn!(node, address, gone_after_ms, "peer down");
-                    self.at(now + gone_after, Due::NodeGone(node));
-                }
-            }
-            NetworkEvent::Responds(node, responds) => {
-                remote.responds(node, responds);
-                if !responds {
-                    for (group, members) in remote.members_of(node) {
-                        self.tell_initiator(now, InitiatorInput::Unavailable { group, members });
-                    }
-                }
-            }
+            NetworkEvent::Peer(node, change) => self.peer_changed(now, node, change),
             NetworkEvent::Restarted(node) => {
                 info!(node, "peer started anew: what it holds is checked");
                 for (group, members) in remote.members_of(node) {
@@ -69,6 +50,31 @@ impl Reactor {
                         None => host.damaged(now, request, name, &mut self.wishes, &mut self.news),
                     }
                     self.heed(now, target);
+                }
+            }
+        }
+    }
+
+    fn peer_changed(&mut self, now: Time, node: u32, change: PeerChange) {
+        let Some(remote) = &mut self.remote else { return };
+        let address = remote.shared().address_of(node).map(tracing::field::display);
+        match change {
+            PeerChange::Up => {
+                remote.suspicions.up(node);
+                info!(node, address, "peer up");
+                self.node_changed(now, node);
+            }
+            PeerChange::Down => {
+                remote.suspicions.down(now, node);
+                let gone_after = remote.suspicions.gone_after();
+                warn!(node, address, gone_after_ms = milliseconds(gone_after), "peer down");
+                self.at(now + gone_after, Due::NodeGone(node));
+            }
+            PeerChange::Responds => remote.suspicions.heard(node),
+            PeerChange::Unresponsive => {
+                remote.suspicions.unresponsive(node);
+                for (group, members) in remote.members_of(node) {
+                    self.tell_initiator(now, InitiatorInput::Unavailable { group, members });
                 }
             }
         }
