@@ -3,7 +3,7 @@
 
 mod cluster;
 
-use cluster::{Ended, Fate, TestCluster};
+use cluster::{Ended, Fate, MessageFate, TestCluster, chunk};
 use proptest::prelude::*;
 use slotcast_protocol::{Delivery, Failure, Message, Offer, OfferAnswer, State, Target};
 use slotcast_units::{Span, Time};
@@ -113,6 +113,28 @@ fn a_busy_holder_is_not_taken_for_missing() {
         cluster.run_until(cluster.now + Span::from_us(1002));
     }
     assert!(cluster.now > Time::ZERO + REFUSE && cluster.ended.is_empty(), "{:?}", cluster.ended);
+}
+
+/// Answers that all come later than they are waited for show that the members are there: nothing is concluded
+/// from that, however long it lasts, and what they do not hold is not found.
+#[test]
+fn members_that_are_late_are_not_missing() {
+    let late = MessageFate::Late(700_000);
+    for held in [true, false] {
+        // For each of more than REFUSE / 0.9 ms rounds, a request in time and an answer late, by 0.5 ms.
+        let fate = Fate { messages: [MessageFate::Arrives, late].repeat(30), ..Fate::default() };
+        let mut cluster = TestCluster::new(Delivery::Multicast, 1, 1, fate).refusing(REFUSE);
+        if held {
+            cluster.disks[0].chunks.insert(chunk(1), cluster::CHUNK_SIZE);
+        }
+        cluster.get(1);
+        cluster.run();
+        match held {
+            true => assert!(matches!(cluster.ended[..], [(_, Ended::Got { .. })])),
+            false => assert!(matches!(cluster.ended[..], [(_, Ended::Failed(Failure::NotFound))])),
+        }
+        assert_eq!(held, cluster.now > Time::ZERO + REFUSE, "{}", cluster.now);
+    }
 }
 
 /// What a member has acknowledged and then lost, before the put was done, is not counted.

@@ -6,9 +6,9 @@ use slotcast_units::{Size, Time};
 
 use super::round::Round;
 use super::{Failure, InitiatorEffect, Lost, Progress, Shortage, Step};
-use crate::group::Members;
+use crate::group::{GroupMap, Members};
 use crate::ids::{ChunkId, GroupId, RequestId};
-use crate::message::{GetAccept, GetRequest, Grant, Message, OfferAnswer};
+use crate::message::{GetAccept, GetRequest, Grant, Message, Offer, OfferAnswer};
 use crate::timing::WindowRule;
 use crate::window::Window;
 
@@ -100,8 +100,11 @@ impl Get {
     pub(super) fn message(&mut self, message: &Message, step: &mut Step<'_>) -> Progress {
         match message {
             Message::Offer(offer) => {
-                if !self.round.answered(offer.round, offer.position) {
-                    return Progress::Going;
+                let is_in_time = self.round.answered(offer.round, offer.position);
+                let is_there = offer.answer != OfferAnswer::Unavailable
+                    && self.round.heard(offer.round, offer.position);
+                if !is_in_time {
+                    return if is_there { self.heard_late(offer, step) } else { Progress::Going };
                 }
                 match offer.answer {
                     OfferAnswer::Window { window, size }
@@ -126,6 +129,33 @@ impl Get {
             }
             _ => Progress::Going,
         }
+    }
+
+    /// A member is there that was given up in this round: it was only late, and may be in time in the next. What it
+    /// does not hold it does not hold, though.
+    fn heard_late(&mut self, offer: &Offer, step: &mut Step<'_>) -> Progress {
+        if offer.answer == OfferAnswer::NotHeld && self.sender.is_none() {
+            self.without.insert(offer.position);
+            if self.nobody_holds_it(step.groups) {
+                return self.not_found(step);
+            }
+        }
+        if self.shortage.end() && self.ask_at != Time::NEVER {
+            self.ask_at = self.ask_at.min(step.now + step.config.answer_timeout);
+        }
+        Progress::Going
+    }
+
+    /// Whether all members say so. Whoever has joined since the round began was not asked in it.
+    fn nobody_holds_it(&self, groups: &GroupMap) -> bool {
+        groups.members_for_gets(self.group).without(self.without).is_empty()
+    }
+
+    /// Nobody has reserved anything, so nothing is to be cancelled.
+    fn not_found(&self, step: &mut Step<'_>) -> Progress {
+        let (rounds, reason) = (self.round.count, Failure::NotFound);
+        step.effects.push(InitiatorEffect::Failed { request: self.request, rounds, reason });
+        Progress::Over
     }
 
     /// The chunk is here.
@@ -195,15 +225,8 @@ impl Get {
                 Progress::Going
             }
             None => {
-                // Whoever has joined since the round began was not asked in it.
-                let everybody = step.groups.members_for_gets(self.group);
-                if everybody.without(self.without).is_empty() {
-                    step.effects.push(InitiatorEffect::Failed {
-                        request: self.request,
-                        rounds: self.round.count,
-                        reason: Failure::NotFound,
-                    });
-                    return Progress::Over;
+                if self.nobody_holds_it(step.groups) {
+                    return self.not_found(step);
                 }
                 if self.offers.is_empty() {
                     // Whoever holds it is silent, full, or failed before: all get another chance,

@@ -71,6 +71,11 @@ struct Shortage {
 }
 
 impl Shortage {
+    /// A member that was given up is there after all; whether there was a shortage.
+    fn end(&mut self) -> bool {
+        self.since.take().is_some()
+    }
+
     /// A round has ended, with too few members available or enough. Whether the request is to be given up.
     fn round_ended(&mut self, step: &Step<'_>, is_short: bool) -> bool {
         self.since = is_short.then(|| self.since.unwrap_or(step.now));

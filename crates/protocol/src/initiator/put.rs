@@ -206,7 +206,13 @@ impl Put {
     pub(super) fn message(&mut self, message: &Message, step: &mut Step<'_>) -> Progress {
         match message {
             Message::Bid(bid) => {
-                if !self.round.answered(bid.round, bid.position) {
+                let is_in_time = self.round.answered(bid.round, bid.position);
+                let is_there = bid.answer != BidAnswer::Unavailable
+                    && self.round.heard(bid.round, bid.position);
+                if !is_in_time {
+                    if is_there {
+                        self.heard_late(step);
+                    }
                     return Progress::Going;
                 }
                 match bid.answer {
@@ -233,6 +239,13 @@ impl Put {
             Message::LateReject(rejection) => self.late_rejected(rejection, step),
             Message::ProxyReply(reply) => self.proxy_answered(reply, step),
             _ => Progress::Going,
+        }
+    }
+
+    /// A member is there that was given up in this round: it was only late, and may be in time in the next.
+    fn heard_late(&mut self, step: &Step<'_>) {
+        if self.shortage.end() && self.bids.is_empty() && self.ask_at != Time::NEVER {
+            self.ask_at = self.ask_at.min(step.now + step.config.answer_timeout);
         }
     }
 
@@ -269,6 +282,9 @@ impl Put {
         }
         if self.answers_due == Time::NEVER {
             return self.go_on(step);
+        }
+        if step.config.put.proxied {
+            return Progress::Going;
         }
         self.bids.retain(|(position, ..)| !lost.members.contains(*position));
         self.round.unavailable(lost.members);

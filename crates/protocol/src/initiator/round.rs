@@ -16,6 +16,8 @@ pub(super) struct Round {
     silent: Members,
     /// Of these, the ones that have answered and are available.
     pub(super) available: Members,
+    /// Of these, the ones of which nothing was heard, whatever the host has answered for them.
+    unheard: Members,
     /// Shortest wait that a member without room for a reservation asked for.
     pub(super) retry_after: Option<Span>,
 }
@@ -24,8 +26,14 @@ impl Round {
     /// Starts the next round; gives its number.
     pub(super) fn begin(&mut self, asked: Members) -> u8 {
         let number = self.count;
-        let (available, retry_after) = (Members::NONE, None);
-        *self = Round { count: number + 1, asked, silent: asked, available, retry_after };
+        *self = Round {
+            count: number + 1,
+            asked,
+            silent: asked,
+            available: Members::NONE,
+            unheard: asked,
+            retry_after: None,
+        };
         number
     }
 
@@ -41,6 +49,11 @@ impl Round {
             self.available.insert(position);
         }
         is_new
+    }
+
+    /// Takes note that a member has said something itself, in time or late; false if it has before.
+    pub(super) fn heard(&mut self, round: u8, position: u8) -> bool {
+        self.number() == round && self.unheard.remove(position)
     }
 
     /// `members` are not available: they are not waited for, whether they have answered or not.
