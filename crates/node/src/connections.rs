@@ -152,9 +152,10 @@ impl Connections {
         })
     }
 
-    /// Whether spare places are taken, by more connections than are about to close.
+    /// Whether spare places are taken, by more connections than are about to close. One place is that of the
+    /// connection that is waited for.
     fn lacks_room(&self) -> bool {
-        self.places.available_permits() + self.closing.load(Ordering::Relaxed) < SPARE
+        self.places.available_permits() + 1 + self.closing.load(Ordering::Relaxed) < SPARE
     }
 
     /// Closes the connection that has been idle for longest whenever a spare place is taken. One that has not

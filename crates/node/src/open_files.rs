@@ -90,7 +90,7 @@ pub(crate) fn remedy_for(error: &io::Error) -> String {
     match rustix::io::Errno::from_io_error(error) {
         Some(rustix::io::Errno::NFILE) => "raise fs.file-max of the system".into(),
         Some(rustix::io::Errno::NOMEM) => "give the system more memory".into(),
-        _ => remedy(limit() * 2),
+        _ => remedy(limit().saturating_mul(2)),
     }
 }
 

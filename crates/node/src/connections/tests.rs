@@ -83,10 +83,14 @@ const STATUS: &str = "GET /v1/status HTTP/1.1\r\nHost: x\r\nConnection: close\r\
 const PUT: &str =
     "PUT /v1/content HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5\r\n\r\n";
 
-/// A put that waits for the rest of its content.
+/// A put whose content does not come, and which the server knows to be under way.
 fn unfinished_put(server: &Server) -> TcpStream {
     let mut stream = server.connect();
-    write!(stream, "{PUT}").expect("it is read");
+    let asking = PUT.replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n");
+    write!(stream, "{asking}").expect("it is read");
+    let mut answer = [0; 25];
+    stream.read_exact(&mut answer).expect("content is asked for");
+    assert_eq!(answer, *b"HTTP/1.1 100 Continue\r\n\r\n");
     stream
 }
 
@@ -153,7 +157,7 @@ fn where_all_are_busy_the_state_of_the_node_can_be_asked() {
     // They are known to be under way when a further one is refused.
     let mut refused = String::new();
     assert!(eventually(|| {
-        refused = server.ask(&format!("{PUT}12345"));
+        refused = server.try_ask(&format!("{PUT}12345"));
         refused.starts_with("HTTP/1.1 503")
     }));
     let head = refused.to_lowercase();
@@ -161,7 +165,8 @@ fn where_all_are_busy_the_state_of_the_node_can_be_asked() {
     assert!(refused.contains("ask again later"), "{refused}");
     let idle: Vec<TcpStream> = (0..100).map(|_| server.connect()).collect();
     for _ in 0..100 {
-        assert!(server.ask(STATUS).ends_with("fine"));
+        // One whose request does not come at once may be closed as idle.
+        assert!(eventually(|| server.try_ask(STATUS).ends_with("fine")));
     }
     drop(idle);
     for put in &mut puts {
@@ -169,13 +174,13 @@ fn where_all_are_busy_the_state_of_the_node_can_be_asked() {
         assert!(rest(put).ends_with("\r\n5"));
     }
     // The place of a request is free when its answer was handed over, a moment before it arrives or after.
-    assert!(eventually(|| server.ask(&format!("{PUT}12345")).ends_with("\r\n5")));
+    assert!(eventually(|| server.try_ask(&format!("{PUT}12345")).ends_with("\r\n5")));
     server.stop();
 }
 
 #[test]
 fn a_header_that_does_not_come_ends_the_connection() {
-    let server = Server::start(4, Duration::from_millis(50));
+    let server = Server::start(4, Duration::from_secs(2));
     let mut silent = server.connect();
     let mut slow = server.connect();
     write!(slow, "GET /v1/status HTT").expect("it is read");
@@ -183,7 +188,7 @@ fn a_header_that_does_not_come_ends_the_connection() {
     assert!(!rest(&mut silent).contains("200"));
     assert!(!rest(&mut slow).contains("200"));
     // Content may take its time.
-    std::thread::sleep(Duration::from_millis(200));
+    std::thread::sleep(Duration::from_secs(3));
     write!(put, "12345").expect("it is read");
     assert!(rest(&mut put).ends_with("\r\n5"));
     server.stop();
@@ -196,7 +201,6 @@ fn a_stop_ends_what_is_under_way_and_waits_for_nobody_else() {
     let mut slow = server.connect();
     write!(slow, "GET /v1/status HTT").expect("it is read");
     let mut put = unfinished_put(&server);
-    assert!(server.ask(STATUS).ends_with("fine"));
     let stopped = std::thread::spawn(move || server.stop());
     assert_eq!(rest(&mut silent), "");
     assert_eq!(rest(&mut slow), "");
