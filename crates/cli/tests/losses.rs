@@ -8,12 +8,15 @@
 
 #[allow(dead_code, reason = "each test file uses its own part")]
 mod cluster;
+#[path = "support/mount.rs"]
+mod mount;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cluster::{Cluster, Plan, content, get, loopback_hosts, put};
+use mount::Mount;
 use serde_json::Value;
 
 /// A cluster on the loopback whose nodes replace what a silent one held after a second.
@@ -150,40 +153,6 @@ fn a_node_whose_folder_vanishes_goes_on_with_the_rest() {
     cluster.wait_for_peers(0, 1);
     assert_eq!(target(&cluster, 0, 1)["state"], "open");
     all_readable(&cluster, &[0], &stored);
-}
-
-/// A file system that a test has mounted; unmounted when dropped.
-struct Mount(PathBuf);
-
-impl Mount {
-    /// None, with the reason told, where that is not allowed.
-    fn new(at: PathBuf, arguments: &[&str]) -> Option<Mount> {
-        fs::create_dir_all(&at).expect("room");
-        let output = Command::new("mount").args(arguments).arg(&at).output();
-        match output {
-            Ok(output) if output.status.success() => Some(Mount(at)),
-            Ok(output) => {
-                eprintln!("skipped: mount: {}", String::from_utf8_lossy(&output.stderr).trim());
-                None
-            }
-            Err(error) => {
-                eprintln!("skipped: no mount: {error}");
-                None
-            }
-        }
-    }
-
-    fn remount(&self, options: &str) {
-        let mut command = Command::new("mount");
-        command.args(["-o", &format!("remount,{options}")]).arg(&self.0);
-        assert!(command.status().expect("it runs").success(), "remount,{options}");
-    }
-}
-
-impl Drop for Mount {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
-    }
 }
 
 #[test]

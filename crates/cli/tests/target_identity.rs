@@ -8,6 +8,8 @@
 
 #[allow(dead_code, reason = "each test file uses its own part")]
 mod cluster;
+#[path = "support/mount.rs"]
+mod mount;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use cluster::{Cluster, Plan, content, get, loopback_hosts, put};
+use mount::Mount;
 use serde_json::Value;
 
 type Stored = Vec<(String, Vec<u8>)>;
@@ -68,6 +71,35 @@ fn target(cluster: &Cluster, number: u64) -> Value {
     let status = cluster.status(0);
     let mut targets = status["targets"].as_array().expect("targets").iter();
     targets.find(|target| target["target"] == number).expect("such a target").clone()
+}
+
+/// Where nothing is new, a node needs no place to write who its targets are.
+#[test]
+fn a_register_that_cannot_be_written_is_enough_for_targets_that_it_knows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path().join("etc");
+    let Some(mount) = Mount::new(at.clone(), &["-t", "tmpfs", "-o", "size=1M", "none"]) else {
+        return;
+    };
+    let mut cluster = node(folder.path());
+    let path = folder.path().join("node-0.toml");
+    let file = fs::read_to_string(&path).expect("it is there");
+    let file = file.replacen('\n', "\nregister = \"etc/targets.toml\"\n", 1);
+    fs::write(&path, file).expect("room");
+    cluster.start(0);
+    let stored = store(&cluster, 0..3);
+    cluster.kill(0);
+    mount.remount("ro");
+    cluster.start(0);
+    all_readable(&cluster, &stored);
+    let twice = refused_start(&["--config", &path.display().to_string()]);
+    assert!(twice.contains("used by another process") || twice.contains("in use"), "{twice}");
+    cluster.kill(0);
+
+    fs::remove_dir_all(folder.path().join("target-002")).expect("it is there");
+    cluster.start(0);
+    assert_eq!(target(&cluster, 2)["state"], "failed");
+    assert!(!folder.path().join("target-002").exists());
 }
 
 /// Of every target: its state, and how many chunks it holds.

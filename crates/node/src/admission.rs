@@ -108,7 +108,14 @@ impl RegisteredTargets {
         // With none of its folders a node does not start. Then it has most likely been told something wrong,
         // which is not to be kept.
         if decisions.iter().any(is_usable) && before.as_ref() != Some(&register) {
-            register.write(&self.register)?;
+            let formats = |decision: &Decision| matches!(decision, Decision::Format(_));
+            match register.write(&self.register) {
+                // Where nothing is formatted, the next start finds what this one has found.
+                Err(error) if !decisions.iter().any(formats) => {
+                    warn!(%error, "register of targets not written");
+                }
+                written => written?,
+            }
         }
         let mut folders = Vec::new();
         let mut is_changed = false;
@@ -218,7 +225,12 @@ impl RegisteredTargets {
         let mut register = before.clone().unwrap_or_else(|| self.first_register(&contents));
         let mut decisions = Vec::new();
         for (placed, contents) in self.targets.iter().zip(contents) {
-            let new = Entry { incarnation: 1, state: State::Planned(label::random()) };
+            let new = match &contents {
+                // It was registered elsewhere: its label says who it is.
+                Ok(Contents::Labelled { label, .. }) if label.owner.is_some() => State::Unknown,
+                _ => State::Planned(label::random()),
+            };
+            let new = Entry { incarnation: 1, state: new };
             let entry = register.targets.entry(placed.target).or_insert(new);
             let decide = |contents: Contents| {
                 decide(&register.cluster, placed, *entry, &contents, segment_size)

@@ -108,6 +108,21 @@ impl Folder {
         let segments = path.join("segments");
         create_folder(&segments).map_err(failed("create", &segments))?;
         let lock = lock(path)?;
+        // Something may have been mounted since somebody looked.
+        let found = match label::inspect(path).map_err(failed("read", path))? {
+            Contents::Missing | Contents::Empty | Contents::OtherFiles(_) => None,
+            Contents::Labelled { .. } => Some("it holds a target".into()),
+            Contents::Unreadable(found) => Some(found),
+        };
+        if let Some(found) = found {
+            return Err(FolderError::Refused(Box::new(Refusal {
+                target: None,
+                folder: path.to_path_buf(),
+                found,
+                expected: "an empty folder, as it was a moment ago".into(),
+                remedy: "start the node anew".into(),
+            })));
+        }
         label.write(path).map_err(failed("write the label of", path))?;
         Folder::locked(path, label, lock)
     }

@@ -228,6 +228,10 @@ pub(crate) fn inspect(folder: &Path) -> io::Result<Contents> {
             (_, None) => labelled(first, Some(SECOND)),
             _ => Contents::Unreadable("its two labels contradict each other".into()),
         },
+        // The second copy is written first, so there was one: its disk may be another one, which is not mounted.
+        (Copy::Good(label), Copy::Missing) if label.owner.is_some() && !has_segments(folder)? => {
+            Contents::Unreadable("its segments are missing".into())
+        }
         (Copy::Good(label), _) => labelled(label, Some(SECOND)),
         (_, Copy::Good(label)) => labelled(label, Some(FIRST)),
         (Copy::Damaged(why), _) | (_, Copy::Damaged(why)) => {
@@ -265,6 +269,20 @@ fn read_copy(path: &Path) -> io::Result<Copy> {
         (Ok(label), _) => Copy::Good(label),
         (Err(why), _) => Copy::Damaged(why),
     })
+}
+
+/// Whether there is any segment.
+fn has_segments(folder: &Path) -> io::Result<bool> {
+    let entries = match fs::read_dir(folder.join("segments")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        entries => entries?,
+    };
+    for entry in entries {
+        if entry?.file_name().to_string_lossy().ends_with(".seg") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// What is in a folder without a label.

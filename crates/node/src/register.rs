@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -159,17 +159,25 @@ pub(crate) fn lock(path: &Path) -> Result<File, RegisterError> {
     let mut place = path.as_os_str().to_owned();
     place.push(".lock");
     let place = PathBuf::from(place);
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir());
     folder.map_or(Ok(()), create_folder).map_err(|error| not_written(path, &error))?;
-    let file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&place)
-        .map_err(|error| not_written(&place, &error))?;
-    file.try_lock().map_err(|_| {
-        let message = format!("`{}` is used by another process", path.display());
-        RegisterError::new(message, "does this node run already?")
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&place);
+    // A register that cannot be written is enough where nothing is new. It can be locked all the same.
+    let file = file.or_else(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem
+        | io::ErrorKind::StorageFull => {
+            File::open(&place).or_else(|_| File::open(path)).map_err(|_| error)
+        }
+        _ => Err(error),
+    });
+    let file = file.map_err(|error| not_written(&place, &error))?;
+    file.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => {
+            let message = format!("`{}` is used by another process", path.display());
+            RegisterError::new(message, "does this node run already?")
+        }
+        TryLockError::Error(error) => not_written(&place, &error),
     })?;
     Ok(file)
 }

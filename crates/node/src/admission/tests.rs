@@ -116,6 +116,32 @@ fn a_lost_register_is_made_anew_from_the_labels_and_an_empty_folder_is_no_new_ta
     assert_eq!(segment(&folder).as_deref(), Some("records of target 2"));
 }
 
+/// A disk may move with its target to a host that has others.
+#[test]
+fn a_target_that_an_existing_register_does_not_know_is_known_by_its_label() {
+    let base = tempfile::tempdir().expect("a folder");
+    let all = targets(base.path(), 3);
+    start(&all);
+    store(&all);
+    fs::remove_file(&all.register).expect("it was there");
+    assert_eq!(start(&targets(base.path(), 2)), [None, None]);
+    assert_eq!(start(&all), [None, None, None]);
+    assert_eq!(segment(&all.targets[2].folder).as_deref(), Some("records of target 2"));
+}
+
+/// Between the look at a folder and its label something can be mounted there.
+#[test]
+fn a_folder_is_looked_at_again_before_it_is_formatted() {
+    let base = tempfile::tempdir().expect("a folder");
+    let targets = targets(base.path(), 1);
+    start(&targets);
+    store(&targets);
+    let folder = &targets.targets[0].folder;
+    let before = label::inspect(folder).expect("it is read");
+    assert!(Folder::format(folder, &Label::new(SIZE)).is_err());
+    assert_eq!(label::inspect(folder).expect("it is read"), before);
+}
+
 #[test]
 fn folders_of_format_1_are_registered_with_what_they_hold() {
     let base = tempfile::tempdir().expect("a folder");

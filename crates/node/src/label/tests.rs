@@ -43,6 +43,7 @@ fn one_copy_is_enough() {
     for damage in damage {
         for copy in [FIRST, SECOND] {
             let folder = formatted(&label);
+            fs::write(folder.path().join("segments/0000000003.seg"), "records").expect("room");
             damage(&folder.path().join(copy));
             let expected = Contents::Labelled { label: label.clone(), broken_copy: Some(copy) };
             assert_eq!(contents(&folder), expected);
@@ -68,6 +69,11 @@ fn what_cannot_be_told_is_not_taken_for_empty() {
     assert_eq!(contents(&folder), Contents::OtherFiles("thesis.txt".into()));
     fs::write(folder.path().join("segments/0000000003.seg"), "records").expect("room");
     assert!(matches!(contents(&folder), Contents::Unreadable(why) if why.contains("no label")));
+
+    // The folder of the segments may be a disk of its own, which is not mounted.
+    let folder = formatted(&label());
+    fs::remove_file(folder.path().join(SECOND)).expect("it was there");
+    assert!(matches!(contents(&folder), Contents::Unreadable(why) if why.contains("are missing")));
 
     // A target whose segments are gone has lost them; it is not new.
     let folder = formatted(&label());
