@@ -173,6 +173,11 @@ impl Put {
     /// Starts a round: asks every member that is usable and did not fail.
     pub(super) fn ask(&mut self, step: &mut Step<'_>) {
         if step.config.put.proxied {
+            if self.need(step) == 0 {
+                // A late acknowledgement has made up for what was to be asked for.
+                self.ask_at = Time::NEVER;
+                return;
+            }
             return self.ask_proxy(step);
         }
         let everybody = Members::first(step.groups.members(self.group).len());
@@ -347,7 +352,9 @@ impl Put {
     fn ask_again(&mut self, at: Time, step: &mut Step<'_>) -> Progress {
         if self.round.count < step.config.max_rounds && !self.only_asks {
             let mut at = at;
-            let nobody_is_available = self.bids.is_empty() && self.round.available.is_empty();
+            // A proxy answers for its group, and says nothing of who is there.
+            let nobody_is_available =
+                !step.config.put.proxied && self.bids.is_empty() && self.round.available.is_empty();
             if nobody_is_available || self.usable(step).without(self.failed).is_empty() {
                 // Everybody gets another chance, after a while.
                 self.failed = Members::NONE;
