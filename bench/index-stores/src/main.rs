@@ -1,5 +1,5 @@
 //! Compares indexes for the chunks of one target: fjall, redb, and the lists that `slotcast-store` keeps in its
-//! segments. See docs/index.md.
+//! segments. See docs/understand/chunk-index.md.
 //!
 //! ```sh
 //! cargo run --release -- FOLDER        # an empty folder on the disk in question, with 12 GiB of room

@@ -23,7 +23,7 @@ Examples:
   slotcast compare a.json b.json --json difference.json
 
 With the same seeds on both sides the differences are taken seed by seed, and much of the chance
-cancels. Points of sweeps are matched by their swept values (docs/statistics.md).")]
+cancels. Points of sweeps are matched by their swept values (docs/simulate/statistics.md).")]
 pub(crate) struct Arguments {
     /// What B is held against: a file that `slotcast sim --json` wrote
     #[arg(value_name = "A.json")]
@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "B.json")]
     b: PathBuf,
 
-    /// Write the comparison as JSON, to stdout for `-` (docs/json.md)
+    /// Write the comparison as JSON, to stdout for `-` (docs/simulate/json.md)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }

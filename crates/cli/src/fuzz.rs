@@ -28,7 +28,7 @@ Examples:
   slotcast fuzz --seeds 100000 --threads 8 --json storms.json
 
 A seed is a small cluster with simulated disks and a simulated network, and all that goes wrong there
-(docs/faults.md). Equal seeds are equal storms, on every machine.
+(docs/understand/faults.md). Equal seeds are equal storms, on every machine.
 
 Exit status:
   0  every storm ended well
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     threads: Option<NonZero<usize>>,
 
-    /// Write the result as JSON, to stdout for `-` (docs/faults.md)
+    /// Write the result as JSON, to stdout for `-` (docs/understand/faults.md)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }

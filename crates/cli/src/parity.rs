@@ -36,7 +36,8 @@ Examples:
 
 Every point of the file is simulated, and then run by a cluster in this process whose disks and links are
 limited to the rates that the file says, loaded as `slotcast bench put` would. The file must say rates that the
-machine can do: all disks together are one disk, and all links together its memory (docs/parity.md).
+machine can do: all disks together are one disk, and all links together its memory
+(docs/understand/parity.md).
 
 Exit status:
   0  throughput and mean latency agree at every point
@@ -57,7 +58,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SHARE", default_value = "15%")]
     within: Share,
 
-    /// Write the result as JSON, to stdout for `-` (docs/parity.md)
+    /// Write the result as JSON, to stdout for `-` (docs/understand/parity.md)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }

@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 
-    /// Write the answer as JSON, to stdout for `-` (docs/json.md)
+    /// Write the answer as JSON, to stdout for `-` (docs/simulate/json.md)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 

@@ -39,11 +39,11 @@ pub(crate) struct Arguments {
     #[arg(long)]
     all: bool,
 
-    /// Write the results as JSON, to stdout for `-` (docs/json.md)
+    /// Write the results as JSON, to stdout for `-` (docs/simulate/json.md)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Write a page, pictures and data into this folder (docs/reports.md)
+    /// Write a page, pictures and data into this folder (docs/simulate/reports.md)
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
 

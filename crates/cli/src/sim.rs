@@ -67,16 +67,16 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 
-    /// Write the results as JSON, to stdout for `-` (docs/json.md)
+    /// Write the results as JSON, to stdout for `-` (docs/simulate/json.md)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Write a page, pictures and data into this folder (docs/reports.md)
+    /// Write a page, pictures and data into this folder (docs/simulate/reports.md)
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
 
     /// Write what happens in the first seed's run for the Perfetto viewer, to stdout for `-`
-    /// (docs/traces.md)
+    /// (docs/simulate/traces.md)
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 
@@ -84,7 +84,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FROM..TO", requires = "trace")]
     trace_span: Option<TraceSpan>,
 
-    /// Write every event of the first seed's run as a line, to stdout for `-` (docs/traces.md)
+    /// Write every event of the first seed's run as a line, to stdout for `-` (docs/simulate/traces.md)
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
 

@@ -58,7 +58,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Write the results as JSON, to stdout for `-` (docs/json.md)
+    /// Write the results as JSON, to stdout for `-` (docs/simulate/json.md)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }

@@ -38,7 +38,8 @@ fn a_cluster_does_what_its_simulation_says() {
         let (path, data) = (path.to_str().expect("plain"), data.to_str().expect("plain"));
         slotcast(&["parity", path, "--data", data, "--within", within, "--json", "-"])
     };
-    // That both are the same thing; how well they agree is measured where nobody else is (docs/parity.md).
+    // That both are the same thing; how well they agree is measured where nobody else is
+    // (docs/understand/parity.md).
     let finished = arguments("60%");
     assert_eq!(finished.status, 0, "{} {}", finished.stdout, finished.stderr);
     let json: serde_json::Value = serde_json::from_str(&finished.stdout).expect("JSON");

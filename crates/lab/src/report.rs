@@ -1,4 +1,4 @@
-//! The documented JSON objects. `docs/json.md` describes every field: change both together.
+//! The documented JSON objects. `docs/simulate/json.md` describes every field: change both together.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -2,7 +2,8 @@
 //!
 //! What a target has just written is seldom read next, and writing it through the page cache costs a copy, the
 //! pages, and the kernel's work to find them again for the flush: three times the processor time for 128 KiB,
-//! at little more than half of the rate (docs/disk.md). Reads go through the page cache as ever.
+//! at little more than half of the rate (docs/understand/disk.md). Reads go through the page cache
+//! as ever.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice};

@@ -1,4 +1,4 @@
-//! What `slotcast plan --json` writes. `docs/json.md` describes every field: change both together.
+//! What `slotcast plan --json` writes. `docs/simulate/json.md` describes every field: change both together.
 
 use std::collections::BTreeMap;
 

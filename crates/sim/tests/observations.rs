@@ -355,7 +355,7 @@ fn payload_and_disks_agree_with_the_report() {
     }
 }
 
-/// One put, alone, step by step: the numbers of docs/protocol.md.
+/// One put, alone, step by step: the numbers of docs/understand/protocol.md.
 #[test]
 fn one_put_is_told_as_documented() {
     let scenario = Scenario {

@@ -1,5 +1,5 @@
 //! A trace that the Perfetto viewer opens: nodes as processes, what they do as slices on tracks, what
-//! led to what as arrows, queues as counters. docs/traces.md says how to read it.
+//! led to what as arrows, queues as counters. docs/simulate/traces.md says how to read it.
 //!
 //! Events are written as they become known, in no order of time, which the format allows. Kept is only
 //! what is under way.

@@ -296,7 +296,7 @@ fn initiators_come_before_targets() {
     assert_eq!(names, expected);
 }
 
-/// The path of the put of docs/protocol.md, from slice to slice.
+/// The path of the put of docs/understand/protocol.md, from slice to slice.
 #[test]
 fn an_arrow_goes_from_the_request_to_the_acknowledgement() {
     let scenario = cluster(1, 9, "run.length = \"2ms\"");

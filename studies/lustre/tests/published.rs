@@ -259,8 +259,8 @@ fn points_are_crossed_and_jobs_swept_together() {
 
 #[test]
 fn the_documentation_names_every_key() {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/lustre.md");
-    let docs = std::fs::read_to_string(docs).expect("docs/lustre.md");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/simulate/lustre.md");
+    let docs = std::fs::read_to_string(docs).expect("docs/simulate/lustre.md");
     for (key, _, _) in LustreExperiment::keys() {
         let name = key.rsplit_once('.').map_or(key, |(_, name)| name);
         assert!(docs.contains(&format!("`{name}`")) || docs.contains(&format!("`{key}`")), "{key}");

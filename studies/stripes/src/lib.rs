@@ -2,7 +2,7 @@
 //!
 //! Clients write units of stripes, one after another. The machines that decide are those of ring 1,
 //! unchanged; this crate carries their messages over links of limited rate, lets their writes wait for
-//! disks, and charges what they compute. `docs/stripes.md` says what the model assumes.
+//! disks, and charges what they compute. `docs/simulate/stripes.md` says what the model assumes.
 //!
 //! ```
 //! use slotcast_stripes::{Mode, Scenario, run};

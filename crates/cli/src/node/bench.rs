@@ -72,7 +72,7 @@ pub(crate) struct Load {
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub(crate) warmup: Span,
 
-    /// Write the result as JSON, to stdout for `-` (docs/json.md)
+    /// Write the result as JSON, to stdout for `-` (docs/simulate/json.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 

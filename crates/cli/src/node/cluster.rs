@@ -29,7 +29,7 @@ Examples, with the map in etcd:
   slotcast cluster remove 1 --lost                    it burnt down
 
 Running nodes take a new map from etcd at once. A map in a file is changed by the same commands, with
---map cluster.toml; then copy it to all hosts, and send SIGHUP to their nodes. See docs/cluster.md.")]
+--map cluster.toml; then copy it to all hosts, and send SIGHUP to their nodes. See docs/operate/cluster.md.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
@@ -58,7 +58,7 @@ struct MapOption {
 Example:
   slotcast cluster init cluster.toml --map etcd://10.0.0.9:2379,10.0.0.10:2379/slotcast/main")]
 struct Init {
-    /// The map, as docs/cluster.md says
+    /// The map, as docs/operate/cluster.md says
     #[arg(value_name = "FILE")]
     file: PathBuf,
 

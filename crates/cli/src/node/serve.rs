@@ -30,7 +30,7 @@ Then, from another terminal:
 
 Ctrl-C stops it; everything that was acknowledged is on stable storage.")]
 pub(crate) struct Arguments {
-    /// Be one node of a cluster, as this file says; see docs/cluster.md
+    /// Be one node of a cluster, as this file says; see docs/operate/cluster.md
     #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "targets", "replicas", "listen", "disk_rate", "link_rate", "connections", "idle_timeout"])]
     config: Option<PathBuf>,
 

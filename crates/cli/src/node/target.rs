@@ -28,7 +28,7 @@ Examples:
 
 A node takes a folder for a target only if the label in it says so, and the node's register says
 the same: a disk that is not mounted, or is at the place of another one, is refused and left as it
-is. Mount it where it belongs, and start the node anew. See docs/node.md.")]
+is. Mount it where it belongs, and start the node anew. See docs/operate/node.md.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,

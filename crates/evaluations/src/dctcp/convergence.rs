@@ -1,7 +1,8 @@
 //! The time until a second flow has its share of a link.
 //!
 //! The published range is known from the text that quotes it alone; what it takes for a share, and for d, is
-//! not said there. Both are chosen here, and `docs/dctcp.md` says what other choices would give.
+//! not said there. Both are chosen here, and `docs/simulate/dctcp.md` says what other choices
+//! would give.
 
 use slotcast_lab::paired::per_seed;
 use slotcast_lab::{Claim, Figure, FigureKind, Figures, Findings, Measured, Mode, Row, Series};

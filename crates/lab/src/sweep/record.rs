@@ -14,7 +14,7 @@ use crate::metrics::{counts_named, named_counts};
 use crate::runner::Execution;
 use crate::warmup::Batches;
 
-/// A finished run as it is kept. The keys of a line are those of `docs/sweeps.md`.
+/// A finished run as it is kept. The keys of a line are those of `docs/simulate/sweeps.md`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Record {
     key: String,

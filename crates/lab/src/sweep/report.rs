@@ -1,4 +1,5 @@
-//! What `slotcast sweep --json` writes. `docs/json.md` describes every field: change both together.
+//! What `slotcast sweep --json` writes. `docs/simulate/json.md` describes every field:
+//! change both together.
 
 use std::time::Duration;
 

@@ -189,7 +189,7 @@ impl ClusterMap {
 }
 
 fn no_layout(error: LayoutError) -> Refused {
-    Refused { message: error.to_string(), help: "see docs/cluster.md".into() }
+    Refused { message: error.to_string(), help: "see docs/operate/cluster.md".into() }
 }
 
 #[cfg(test)]

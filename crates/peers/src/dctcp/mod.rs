@@ -2,7 +2,7 @@
 //!
 //! Sources: RFC 8257; Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; Alizadeh, Javanmard,
 //! Prabhakar, "Analysis of DCTCP", SIGMETRICS 2011. What is modelled and what is left out is said in
-//! `docs/peers.md`.
+//! `docs/simulate/peers.md`.
 //!
 //! Frames are events: one when the last bit arrives, one when the acknowledgement is back, and one more
 //! if a frame had to wait for its sender's own link. What happens in the switch is computed when a frame

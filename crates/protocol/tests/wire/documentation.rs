@@ -1,5 +1,6 @@
-//! The documents say what the code does: the tables of the module and of `docs/wire.md` are the
-//! same, leave no byte out, and are as long as the messages; the example is what is encoded.
+//! The documents say what the code does: the tables of the module and of
+//! `docs/understand/wire.md` are the same, leave no byte out, and are as long as the messages; the
+//! example is what is encoded.
 
 use slotcast_protocol::wire::{HEADER_LEN, Header, MAX_ENCODED_LEN, decode, encode};
 use slotcast_protocol::{
@@ -9,7 +10,7 @@ use slotcast_protocol::{
 use slotcast_units::{Size, Span, Time};
 
 const MODULE: &str = include_str!("../../src/wire/mod.rs");
-const PAGE: &str = include_str!("../../../../docs/wire.md");
+const PAGE: &str = include_str!("../../../../docs/understand/wire.md");
 
 /// Tables with a header of `offset | size | field`, as rows of these three.
 fn tables(text: &str) -> Vec<Vec<[String; 3]>> {

@@ -19,7 +19,7 @@
 //!   server has the delta on stable storage. Nobody needs to write that down: whoever restarts asks the
 //!   others.
 //!
-//! `docs/stripes.md` has the messages, the states, and what follows from each failure.
+//! `docs/simulate/stripes.md` has the messages, the states, and what follows from each failure.
 //!
 //! [`Stamp`]: crate::Stamp
 

@@ -20,7 +20,7 @@
 //! * Every unit has its lineage with it, so that a write which was made but not acknowledged is found by
 //!   its client, and not made again.
 //!
-//! `docs/stripes.md` has the messages, the states, and what follows from each failure.
+//! `docs/simulate/stripes.md` has the messages, the states, and what follows from each failure.
 
 mod client;
 mod disk;

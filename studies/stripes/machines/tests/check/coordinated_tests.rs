@@ -107,7 +107,7 @@ fn two_parity_units_with_two_losses() {
 }
 
 #[test]
-#[ignore = "takes minutes; docs/stripes.md has the command"]
+#[ignore = "takes minutes; docs/simulate/stripes.md has the command"]
 fn long_two_parity_units_with_two_losses() {
     two_losses(10_000_000);
 }
