@@ -50,15 +50,12 @@
 
 mod agenda;
 mod event;
-mod mix;
 mod pool;
 mod queue;
 mod scenario_error;
 mod simulation;
 mod stats;
-mod streams;
 mod trace;
-mod ziggurat;
 
 pub use agenda::{Agenda, TimerId};
 pub use event::Event;
@@ -66,8 +63,8 @@ pub use pool::Pool;
 pub use queue::{EventQueue, HeapQueue, LadderQueue, Scheduled};
 pub use scenario_error::ScenarioError;
 pub use simulation::{Model, Simulation};
+pub use slotcast_random::{Stream, Streams};
 pub use stats::{
     Counter, FifoStation, Gauge, Latency, Little, PooledLatencies, Queueing, Resource,
     SortedLatencies, Tally, Usage,
 };
-pub use streams::{Stream, Streams};

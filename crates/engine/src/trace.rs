@@ -1,6 +1,5 @@
+use slotcast_random::fold;
 use slotcast_units::Time;
-
-use crate::mix::fold;
 
 /// The running hash of the executed events.
 ///

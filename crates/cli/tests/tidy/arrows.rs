@@ -20,7 +20,6 @@ struct Arrow {
 const DEV_EXCEPTIONS: &[(&str, &str)] = &[
     ("slotcast-store", "slotcast-engine"),
     ("slotcast-store", "slotcast-sim"),
-    ("slotcast-stripe", "slotcast-engine"),
     ("slotcast-node", "slotcast-sim"),
 ];
 

@@ -12,7 +12,7 @@ pub(crate) struct Crate {
 /// A part of the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Words that all speak.
+    /// What all others build on.
     Base,
     /// The product: an object store.
     Store,
@@ -50,6 +50,7 @@ const fn row(package: &'static str, folder: &'static str, ring: u8, part: Part) 
 /// A crate may depend on those above it; its tests and examples, too.
 pub(crate) const CRATES: &[Crate] = &[
     row("slotcast-units", "crates/units", 1, Part::Base),
+    row("slotcast-random", "crates/random", 1, Part::Base),
     row("slotcast-schedule", "crates/schedule", 1, Part::Store),
     row("slotcast-protocol", "crates/protocol", 1, Part::Store),
     row("slotcast-transport", "crates/transport", 1, Part::Store),

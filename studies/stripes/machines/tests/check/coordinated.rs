@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use slotcast_engine::Stream;
+use slotcast_random::Stream;
 use slotcast_units::{Span, Time};
 
 use super::cluster::{Cluster, Mode};

@@ -1,12 +1,13 @@
-//! Random histories of larger stripes, on the event kernel: messages are lost, repeated, late and out of
+//! Random histories of larger stripes: messages are lost, repeated, late and out of
 //! order, disks are slow, servers lose their memory or their disks, clients die, leases are too short.
 //! After the storm all must come to rest, and everything that was acknowledged must be there.
 
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use slotcast_engine::{Agenda, Event, Model, Simulation, Stream, Streams};
+use slotcast_random::{Stream, Streams};
 use slotcast_units::{Span, Time};
 
 use super::cluster::{Cluster, Envelope, Mode, Pending};
@@ -78,12 +79,21 @@ enum Fault {
     Death,
 }
 
-impl Event for Happening {
-    fn trace_word(&self) -> u64 {
-        match self {
-            Happening::Pending(index) => u64::from(*index),
-            Happening::Fault(fault) => 1 << 32 | *fault as u64,
-        }
+/// What is to happen, in the order of times, and at equal times in the order in which it was added.
+#[derive(Default)]
+struct Agenda {
+    events: BTreeMap<(Time, u64), Happening>,
+    added: u64,
+}
+
+impl Agenda {
+    fn add(&mut self, at: Time, event: Happening) {
+        self.events.insert((at, self.added), event);
+        self.added += 1;
+    }
+
+    fn next(&mut self) -> Option<(Time, Happening)> {
+        self.events.pop_first().map(|((at, _), event)| (at, event))
     }
 }
 
@@ -102,7 +112,7 @@ struct Storm<M: Mode> {
 
 impl<M: Storms> Storm<M> {
     /// Schedules what the machines want.
-    fn schedule(&mut self, now: Time, pending: Vec<Pending<M>>, agenda: &mut Agenda<Happening>) {
+    fn schedule(&mut self, now: Time, pending: Vec<Pending<M>>, agenda: &mut Agenda) {
         let calm = now >= Time::ZERO + self.weather.length;
         for next in pending {
             match &next {
@@ -137,13 +147,13 @@ impl<M: Storms> Storm<M> {
         Span::from_ns(self.network.below(longest.as_ns()))
     }
 
-    fn put(&mut self, at: Time, next: Pending<M>, agenda: &mut Agenda<Happening>) {
+    fn put(&mut self, at: Time, next: Pending<M>, agenda: &mut Agenda) {
         let index = self.free.pop().unwrap_or(self.pending.len() as u32);
         if index as usize == self.pending.len() {
             self.pending.push(None);
         }
         self.pending[index as usize] = Some(next);
-        agenda.at(at, Happening::Pending(index));
+        agenda.add(at, Happening::Pending(index));
     }
 
     /// An event, for people.
@@ -186,10 +196,8 @@ impl<M: Storms> Storm<M> {
     }
 }
 
-impl<M: Storms> Model for Storm<M> {
-    type Event = Happening;
-
-    fn handle(&mut self, now: Time, event: Happening, agenda: &mut Agenda<Happening>) {
+impl<M: Storms> Storm<M> {
+    fn handle(&mut self, now: Time, event: Happening, agenda: &mut Agenda) {
         if self.problem.is_some() {
             return;
         }
@@ -249,7 +257,7 @@ pub(crate) fn storm<M: Storms>(
     change(&mut mode);
     let scripts = scripts(&mode, &weather, &mut random);
     let mut pending = Vec::new();
-    let storm = Storm {
+    let mut storm = Storm {
         cluster: Cluster::new(mode, &scripts, &mut pending),
         network: streams.stream("network", 0),
         disks: streams.stream("disks", 0),
@@ -260,24 +268,27 @@ pub(crate) fn storm<M: Storms>(
         verbose,
         weather,
     };
-    let mut simulation = Simulation::new(storm);
-    simulation.schedule(|storm, agenda| {
-        storm.schedule(Time::ZERO, pending, agenda);
-        let Weather { restarts, losses, deaths, length, .. } = storm.weather;
-        let faults = [(Fault::Restart, restarts), (Fault::Loss, losses), (Fault::Death, deaths)];
-        for (fault, count) in faults {
-            for _ in 0..count {
-                let at = Time::from_ns(storm.faults.below(length.as_ns()));
-                agenda.at(at, Happening::Fault(fault));
-            }
+    let mut agenda = Agenda::default();
+    storm.schedule(Time::ZERO, pending, &mut agenda);
+    let Weather { restarts, losses, deaths, length, .. } = storm.weather;
+    let faults = [(Fault::Restart, restarts), (Fault::Loss, losses), (Fault::Death, deaths)];
+    for (fault, count) in faults {
+        for _ in 0..count {
+            let at = Time::from_ns(storm.faults.below(length.as_ns()));
+            agenda.add(at, Happening::Fault(fault));
         }
-    });
-    simulation.run(MOST_EVENTS);
-    let (events, rest) = (simulation.executed(), simulation.pending());
-    let Storm { cluster, problem, weather, .. } = simulation.into_model();
+    }
+    let mut events = 0;
+    while events < MOST_EVENTS
+        && let Some((now, event)) = agenda.next()
+    {
+        storm.handle(now, event, &mut agenda);
+        events += 1;
+    }
+    let Storm { cluster, problem, weather, .. } = storm;
     let found = problem.map(|(at, problem)| format!("{at}: {problem}"));
     let found = found.or_else(|| cluster.problem()).or_else(|| {
-        let over = cluster.history.is_over() && cluster.is_quiet() && rest == 0;
+        let over = cluster.history.is_over() && cluster.is_quiet() && agenda.events.is_empty();
         (!over).then(|| {
             let unquiet = cluster.hosts.iter().filter(|host| !M::is_quiet(&host.node));
             format!("no rest: {:?}", unquiet.map(|host| &host.node).collect::<Vec<_>>())

@@ -119,6 +119,9 @@ impl TryRng for Stream {
 
 #[cfg(test)]
 mod tests {
+    use alloc::collections::BTreeSet;
+    use alloc::vec::Vec;
+
     use super::*;
 
     const DRAWS: usize = 200_000;
@@ -150,7 +153,7 @@ mod tests {
     #[test]
     fn seed_name_and_index_each_give_another_stream() {
         let first = |seed, name, index| Streams::new(seed).stream(name, index).next_u64();
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = BTreeSet::new();
         for seed in 0..10 {
             for name in ["", "a", "b", "ab", "ba", "arrivals", "sizes"] {
                 for index in 0..10 {
