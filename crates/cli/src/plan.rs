@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use slotcast_lab::{InputError, Runner};
-use slotcast_plan::{ClusterPlan, Doing, Effort, PlanReport, READY, TEMPLATE};
+use slotcast_plan::{ClusterPlan, Doing, Effort, PlanReport, PlanSweep, READY, TEMPLATE};
 
 use crate::failure::Outcome;
 use crate::format::text_table;
@@ -21,6 +21,9 @@ Examples:
   slotcast plan --template > my.toml           a file to state your own in
   slotcast plan my.toml
   slotcast plan my.toml --quick                shorter runs, wider intervals
+  slotcast plan small --set nodes.count=8      the same with other settings
+  slotcast plan small --axis nodes.count=6..9  an answer for each
+  slotcast explain --of plan                   every key of a cluster file
   slotcast plan my.toml --json answer.json
   slotcast plan --list
 
@@ -29,6 +32,15 @@ pub(crate) struct Arguments {
     /// A cluster file (TOML), or the name of a cluster that comes with the program
     #[arg(value_name = "CLUSTER", required_unless_present_any = ["list", "template"])]
     cluster: Option<String>,
+
+    /// Set a key, whatever the file says or sweeps; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+
+    /// Sweep a key over values (a,b,c) or a range (6..12, 10Gbps..40Gbps*2), whatever the file says of it:
+    /// an answer for each; several are crossed
+    #[arg(long = "axis", value_name = "KEY=VALUES")]
+    axes: Vec<String>,
 
     /// Shorter and fewer runs, and a coarser search
     #[arg(long)]
@@ -69,9 +81,15 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let place = arguments.cluster.as_deref().expect("clap requires one without --list");
-    let plan = ClusterPlan::find(place)?;
+    let points = ClusterPlan::points(place, &arguments.set, &arguments.axes)?;
     if let Some(path) = &arguments.experiment {
-        let text = plan.experiment();
+        let [point] = &points[..] else {
+            let message = format!("--experiment needs one point; here are {}", points.len());
+            let swept: Vec<_> = points[0].swept.iter().map(|(key, _)| *key).collect();
+            let help = format!("choose a point with --set for each of {}", swept.join(", "));
+            return Err(InputError::plain(message).with_help(Some(help)).into());
+        };
+        let text = point.scenario.experiment();
         Destination::open(path)?.write_text(&text)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -84,15 +102,32 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Doing::Begins(what, units) => bar.begin(what.to_string(), units),
         Doing::Done(units) => bar.advance(units),
     };
-    let answer = slotcast_plan::answer(&plan, &runner, effort, arguments.seed, &tell)?;
-    bar.finish();
-
-    let report = PlanReport::new(VERSION, &plan, &answer, arguments.seed);
-    if !json.as_ref().is_some_and(Destination::is_stdout) {
-        print(&plan_text::told(&plan, &report, place, effort))?;
+    let quiet = json.as_ref().is_some_and(Destination::is_stdout);
+    let mut reports = Vec::new();
+    for point in &points {
+        let plan = &point.scenario;
+        let answer = slotcast_plan::answer(plan, &runner, effort, arguments.seed, &tell)?;
+        let swept = point.swept.iter();
+        let report = PlanReport {
+            sweep: swept.map(|(key, value)| (*key, value.to_string())).collect(),
+            ..PlanReport::new(VERSION, plan, &answer, arguments.seed)
+        };
+        if !quiet {
+            let heading = match point.swept.is_empty() {
+                true => String::new(),
+                false => format!("== {} ==\n", point.label()),
+            };
+            let told = plan_text::told(plan, &report, place, effort);
+            bar.suspend(|| print(&format!("{heading}{told}")))?;
+        }
+        reports.push(report);
     }
+    bar.finish();
     if let Some(json) = &mut json {
-        json.write_json(&report)?;
+        match <[PlanReport; 1]>::try_from(reports) {
+            Ok([report]) => json.write_json(&report)?,
+            Err(reports) => json.write_json(&PlanSweep::new(VERSION, reports))?,
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -100,7 +135,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 fn listed() -> Result<String, Box<InputError>> {
     let mut table = text_table(&["name", "what it is", "file"]);
     for ready in READY {
-        let plan = ClusterPlan::find(ready.name)?;
+        let plan = ready.plan()?;
         let file = format!("experiments/plans/{}.toml", ready.name);
         table.add_row([plan.name, plan.title.unwrap_or_default(), file]);
     }

@@ -264,7 +264,8 @@ mod tests {
 
     #[test]
     fn loads_are_told_in_objects_and_bytes() {
-        let plan = ClusterPlan::find("medium").expect("a ready cluster");
+        let plan =
+            slotcast_plan::ready("medium").expect("a ready cluster").plan().expect("it is right");
         assert_eq!(load(&plan, 75_000), "75000 objects/s (9.83 GB/s)");
         assert_eq!(load(&plan, 100), "100 objects/s (13 MB/s)");
     }

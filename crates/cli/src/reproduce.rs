@@ -27,6 +27,7 @@ Examples:
   slotcast reproduce replicast --seeds 3       one of them, quicker and less exact
   slotcast reproduce --report report           also as a page with pictures
   slotcast reproduce --json figures.json       also as data, with the pictures
+  slotcast reproduce stripes --set disk.read=8ms   what would differ with another disk
   slotcast reproduce --list
 
 Exit status 1 if a claim that must hold does not.")]
@@ -51,7 +52,12 @@ pub(crate) struct Arguments {
     #[arg(long)]
     list: bool,
 
-    /// Number of seeds, in place of the experiments' own
+    /// Set a key in every experiment of a model that has it, unless it is swept there; may be given
+    /// several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+
+    /// Number of seeds: the same as --set seeds.count=N
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seeds: Option<u32>,
 
@@ -126,7 +132,9 @@ fn prepare(arguments: &Arguments) -> Result<Vec<Prepared>, Failure> {
     } else {
         arguments.names.iter().map(|name| named(name)).collect::<Result<_, _>>()?
     };
-    let prepared = wanted.into_iter().map(|evaluation| evaluation.prepare(arguments.seeds));
+    let mut overrides = arguments.set.clone();
+    overrides.extend(arguments.seeds.map(|count| format!("seeds.count={count}")));
+    let prepared = wanted.into_iter().map(|evaluation| evaluation.prepare(&overrides));
     Ok(prepared.collect::<Result<_, _>>()?)
 }
 

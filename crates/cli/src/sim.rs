@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
+use slotcast_lab::setting::CLUSTER;
 use slotcast_lab::{
     Closing, Completions, Experiment, InputError, Metrics, Onlooker, Point, PointReport, Runner,
     SimReport, Study, UNITS_PER_RUN, mismatches,
@@ -84,7 +85,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FROM..TO", requires = "trace")]
     trace_span: Option<TraceSpan>,
 
-    /// Write every event of the first seed's run as a line, to stdout for `-` (docs/simulate/traces.md)
+    /// Write every event of the first seed's run as a line, to stdout for `-`
+    /// (docs/simulate/traces.md)
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
 
@@ -99,7 +101,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if arguments.list {
-        print(&format!("{}\n", list::keys(None)))?;
+        print(&format!("{}\n", list::keys(&CLUSTER, None)))?;
         return Ok(ExitCode::SUCCESS);
     }
     let experiment = read(arguments)?;
@@ -186,7 +188,7 @@ fn read(arguments: &Arguments) -> Result<Experiment, Failure> {
             "{option} needs an experiment of one point; this one has {}",
             experiment.points.len()
         );
-        let swept: Vec<_> = experiment.points[0].swept.iter().map(|(s, _)| s.key).collect();
+        let swept: Vec<_> = experiment.points[0].swept.iter().map(|(key, _)| *key).collect();
         let help = format!("choose a point with --set for each of {}", swept.join(", "));
         return Err(InputError::plain(message).with_help(Some(help)).into());
     }
@@ -308,7 +310,7 @@ fn metrics_table(metrics: &Metrics, point: &PointReport) -> String {
 
 /// The points of a sweep, one line each.
 pub(crate) fn sweep_table(experiment: &Experiment, report: &SimReport) -> String {
-    let swept: Vec<_> = experiment.points[0].swept.iter().map(|(s, _)| s.key).collect();
+    let swept: Vec<_> = experiment.points[0].swept.iter().map(|(key, _)| *key).collect();
     let columns = ["chunks/s", "latency us", "p99 us", "disk", "queue", "link", "failures"];
     let header: Vec<_> = swept.iter().copied().chain(columns).collect();
     let mut table = table(&header);

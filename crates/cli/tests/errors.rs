@@ -113,6 +113,34 @@ fn settings_that_do_not_fit_together_point_at_their_line() {
 }
 
 #[test]
+fn a_key_without_effect_is_refused_with_the_choice_that_it_needs() {
+    let text = "[run]\nfidelity = \"frame\"\n[dctcp]\ngain = \"10%\"\n";
+    let said = rejected("idle.toml", text, &[]);
+    says(
+        &said,
+        &["idle.toml:4:8", "`dctcp.gain` has no effect without `protocol.kind`", "uch-dctcp"],
+    );
+    let swept = "[[sweep]]\nworkload.arrivals_per_s = [1000, 2000]\n";
+    let said = rejected("idle-sweep.toml", swept, &[]);
+    says(&said, &["idle-sweep.toml:2:10", "no effect without `workload.load`", "open"]);
+    let said = rejected("fine.toml", support::SMALL, &["--set", "replicast.choosy_start=1us"]);
+    says(&said, &["--set", "no effect without `replicast.choosy`", "true"]);
+}
+
+#[test]
+fn a_key_has_an_effect_if_one_point_has_what_it_needs() {
+    let loads = "[[sweep]]\nworkload.load = [\"closed\", \"open\"]\n";
+    let text = format!("{}\n[workload]\narrivals_per_s = 1000\n{loads}", support::SMALL);
+    let path = file("loads.toml", &text);
+    let path = path.to_str().expect("a plain path");
+    // What a file sets for the choices that it makes may stay if the command line makes another.
+    for set in ["name=both", "workload.load=closed"] {
+        let run = slotcast(&["sim", path, "--seeds", "1", "--set", set]);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+    }
+}
+
+#[test]
 fn a_missing_file_is_named() {
     let run = slotcast(&["sim", "no-such-file.toml"]);
     assert_eq!(run.status, 2);

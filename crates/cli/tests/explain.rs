@@ -40,7 +40,7 @@ fn an_unknown_key_gets_the_nearest_name() {
 fn the_list_has_every_key_on_a_line_of_its_own() {
     let run = slotcast(&["sim", "--list"]);
     assert_eq!(run.status, 0);
-    for setting in slotcast_lab::setting::all() {
+    for setting in slotcast_lab::setting::CLUSTER.settings {
         let own = |line: &str| line.split_whitespace().next() == Some(setting.key);
         assert!(run.stdout.lines().any(own), "{} is not listed", setting.key);
     }

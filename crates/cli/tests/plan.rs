@@ -4,7 +4,7 @@
 mod support;
 
 use serde_json::Value;
-use slotcast_plan::{KEYS, LISTS, READY};
+use slotcast_plan::{READY, SETTINGS};
 use support::{Finished, file, root, scratch, slotcast};
 
 /// Small enough for a test, and everything is asked of it.
@@ -136,7 +136,7 @@ fn the_template_is_a_cluster_file() {
     let template = slotcast(&["plan", "--template"]).stdout;
     let run = plan("template.toml", &template, &["--experiment", "-"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
-    for key in KEYS.iter().map(|key| key.key).chain(LISTS.iter().map(|(key, _)| *key)) {
+    for key in SETTINGS.keys() {
         let (_, name) = key.split_once('.').expect("section and name");
         assert!(template.contains(&format!("{name} = ")), "{key}");
     }

@@ -3,7 +3,8 @@
 mod support;
 
 use serde_json::Value;
-use slotcast_lab::setting::{self, Kind};
+use slotcast_lab::Configuration;
+use slotcast_lab::setting::{CLUSTER, Kind, Setting};
 use support::{SMALL, file, slotcast};
 
 fn configuration(path: &str, settings: &[String]) -> Value {
@@ -18,23 +19,36 @@ fn configuration(path: &str, settings: &[String]) -> Value {
     json["configuration"].clone()
 }
 
-/// Every key is set to its own default: accepted by the command line, and told back the same.
+fn default(setting: &Setting<Configuration>) -> String {
+    setting.text(&Configuration::default())
+}
+
+/// Every key that has an effect is set to its own default: accepted by the command line, and told back
+/// the same.
 #[test]
 fn every_key_can_be_set() {
     let path = file("every.toml", "");
     let small = ["cluster.initiators=18", "cluster.targets=18", "run.length=2ms", "run.warmup=0"];
-    let mut settings: Vec<String> = setting::all()
+    let defaults = Configuration::default();
+    let has_effect = |setting: &&Setting<Configuration>| {
+        setting.only.iter().all(|(key, values)| {
+            values.contains(&CLUSTER.find(key).expect("a key").text(&defaults).as_str())
+        })
+    };
+    let mut settings: Vec<String> = CLUSTER
+        .settings
         .iter()
-        .map(|setting| format!("{}={}", setting.key, setting.default()))
+        .filter(has_effect)
+        .map(|setting| format!("{}={}", setting.key, default(setting)))
         .collect();
     settings.extend(small.map(String::from));
     settings.push("seeds.count=1".into());
     let told = configuration(path.to_str().expect("a plain path"), &settings);
-    for setting in setting::all() {
+    for setting in CLUSTER.settings {
         let changed =
             ["cluster.initiators", "cluster.targets", "run.length", "run.warmup", "seeds.count"];
         if !changed.contains(&setting.key) {
-            assert_eq!(told[setting.key], setting.default().to_string(), "{}", setting.key);
+            assert_eq!(told[setting.key], default(setting), "{}", setting.key);
         }
     }
     assert_eq!(told["cluster.targets"], "18");
@@ -48,20 +62,20 @@ fn one_key_of_every_section_takes_effect() {
         "cluster.replicas=2",
         "network.trip=2us",
         "disk.rate=1000MiB/s",
-        "protocol.kind=uch-ccp",
+        "protocol.kind=uch-dctcp",
         "replicast.bid_gap=1us",
         "unicast.control_size=200B",
         "dctcp.gain=10%",
         "quirks.free_last_frame=true",
         "workload.chunk_size=64KiB",
         "faults.message_delay=0",
-        "run.length=3ms",
+        "run.fidelity=frame",
         "seeds.first=5",
         "statistics.warmup=as-published",
     ]
     .map(String::from);
     let sections = settings.iter().map(|s| s.split('.').next().expect("a section"));
-    let all: Vec<_> = setting::sections().collect();
+    let all: Vec<_> = CLUSTER.sections.iter().map(|(section, _)| *section).collect();
     assert_eq!(sections.collect::<Vec<_>>(), all, "one of each section");
     let told = configuration(path.to_str().expect("a plain path"), &settings);
     assert_eq!(told["disk.rate"], "1000MiB/s");
@@ -82,13 +96,15 @@ fn a_set_key_is_no_longer_swept() {
 #[test]
 fn every_choice_accepts_all_its_words() {
     let path = file("words.toml", SMALL);
-    for setting in setting::all() {
+    for setting in CLUSTER.settings {
         if let Kind::Choice(words) = setting.kind {
             for word in words {
                 let text = format!("{}={}", setting.key, word.word);
                 // Not every protocol can do without frames.
                 let run = ["run.length=2ms", "seeds.count=1", "run.fidelity=frame"];
-                let run = run.map(String::from).into_iter().chain([text]).collect::<Vec<_>>();
+                let run = run.map(String::from).into_iter().chain([text]);
+                let only = setting.only.iter().map(|(key, values)| format!("{key}={}", values[0]));
+                let run: Vec<_> = run.chain(only).collect();
                 let told = configuration(path.to_str().expect("a plain path"), &run);
                 assert_eq!(told[setting.key], word.word);
             }

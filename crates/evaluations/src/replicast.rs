@@ -4,7 +4,8 @@ mod claims;
 mod figures;
 mod rows;
 
-use slotcast_lab::{Configuration, Evaluation, Measured, Model, Part, setting};
+use slotcast_lab::setting::Choice;
+use slotcast_lab::{Evaluation, Measured, Model, Part};
 use slotcast_sim::Scenario;
 
 use crate::published::{self, Cell};
@@ -53,15 +54,11 @@ struct CellKey {
 
 impl CellKey {
     fn of(scenario: &Scenario) -> CellKey {
-        let configuration =
-            Configuration { scenario: scenario.clone(), ..Configuration::default() };
-        let kind = setting::find("protocol.kind").expect("a setting").get(&configuration);
-        let setting::Value::Word(protocol) = kind else { unreachable!("a protocol is a word") };
         CellKey {
             // The original simulator's MB is 1024 * 1024 bytes, and so is the experiment's.
             disk_mbps: scenario.disk.rate.as_bps() / (8 << 20),
             chunk_kib: scenario.workload.chunk_size.as_bytes() >> 10,
-            protocol,
+            protocol: scenario.protocol.kind.word(),
         }
     }
 

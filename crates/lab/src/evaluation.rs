@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use slotcast_sim::Scenario;
 
-use crate::configuration::Seeds;
 use crate::estimate::{Estimate, Spread};
 use crate::experiment::Experiment;
 use crate::input_error::InputError;
 use crate::runner::{Completions, Execution, Progress, Runner, UNITS_PER_RUN, combined_hash};
+use crate::setting::{CLUSTER, Settings};
 
 /// How a figure was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -187,20 +187,19 @@ pub trait Runs: std::fmt::Debug {
     fn run(&self, runner: &Runner, progress: Progress<'_>) -> Result<Done, Box<InputError>>;
 }
 
-/// Reads a part's file.
-pub type Prepare = fn(&Part, Option<u32>) -> Result<Box<dyn Runs>, Box<InputError>>;
+/// Reads a part's file; each of the texts is a `key=value` that goes before it.
+pub type Prepare = fn(&Part, &[String]) -> Result<Box<dyn Runs>, Box<InputError>>;
 
 /// How a part's file is read and run.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub enum Model {
     /// The file is an experiment like those of `slotcast sim`; the function makes rows of its runs.
     Cluster(fn(&[Measured]) -> Findings),
-    /// Another model, with files of its own. The number replaces the file's number of seeds.
-    Other(Prepare),
+    /// Another model, with settings and files of its own.
+    Other(&'static dyn Settings, Prepare),
 }
 
 /// One experiment of an evaluation, and how its runs become rows.
-#[derive(Debug)]
 pub struct Part {
     /// What it does, as a heading.
     pub title: &'static str,
@@ -285,18 +284,47 @@ impl Runs for ClusterRuns {
 }
 
 impl Part {
-    fn prepare(&self, seeds: Option<u32>) -> Result<Box<dyn Runs>, Box<InputError>> {
+    fn settings(&self) -> &'static dyn Settings {
         match self.model {
-            Model::Other(prepare) => prepare(self, seeds),
+            Model::Other(settings, _) => settings,
+            Model::Cluster(_) => &CLUSTER,
+        }
+    }
+
+    /// Whether the model of this part has the key of the `key=value` in `text`.
+    fn knows(&self, text: &str) -> bool {
+        self.settings().keys().contains(&key_of(text))
+    }
+
+    fn prepare(&self, overrides: &[String]) -> Result<Box<dyn Runs>, Box<InputError>> {
+        let given = self.settings().given(self.file, self.text, &[])?;
+        let swept = given.iter().filter(|(_, values)| values.len() > 1).map(|(key, _)| *key);
+        let swept: Vec<_> = swept.collect();
+        if let Some(text) = overrides.iter().find(|text| swept.contains(&key_of(text))) {
+            let key = key_of(text);
+            let message = format!("`{key}` is swept in {}, which needs all its points", self.file);
+            let help =
+                format!("expected a key that is not swept there; swept are {}", swept.join(", "));
+            return Err(InputError::plain(message).with_help(Some(help)));
+        }
+        match self.model {
+            Model::Other(_, prepare) => prepare(self, overrides),
             Model::Cluster(evaluate) => {
-                let mut experiment = Experiment::from_toml(self.file, self.text, &[])?;
-                if let Some(count) = seeds {
-                    experiment.seeds = Seeds { count, ..experiment.seeds };
-                }
+                let experiment = Experiment::from_toml(self.file, self.text, overrides)?;
                 Ok(Box::new(ClusterRuns { experiment, evaluate }))
             }
         }
     }
+}
+
+impl std::fmt::Debug for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Part").field("file", &self.file).finish_non_exhaustive()
+    }
+}
+
+fn key_of(text: &str) -> &str {
+    text.split_once('=').map_or(text, |(key, _)| key).trim()
 }
 
 /// An evaluation whose experiments have been read and checked.
@@ -307,13 +335,20 @@ pub struct Prepared {
 }
 
 impl Evaluation {
-    /// Reads the experiments; `seeds` replaces the number of seeds in each.
+    /// Reads the experiments. Each of `overrides` is a `key=value` that goes before the files of those
+    /// models that have the key.
     ///
     /// # Errors
-    /// If an experiment file is wrong, which a test excludes.
-    pub fn prepare(&'static self, seeds: Option<u32>) -> Result<Prepared, Box<InputError>> {
-        let parts = self.parts.iter().map(|part| part.prepare(seeds));
-        Ok(Prepared { evaluation: self, parts: parts.collect::<Result<_, _>>()? })
+    /// If no model has a key or takes its value, or if a key is swept: the rows need every point.
+    pub fn prepare(&'static self, overrides: &[String]) -> Result<Prepared, Box<InputError>> {
+        let is_known = |text: &str| self.parts.iter().any(|part| part.knows(text));
+        let prepare = |part: &Part| {
+            // What nobody knows is left for the reader to reject.
+            let own = overrides.iter().filter(|text| part.knows(text) || !is_known(text));
+            part.prepare(&own.cloned().collect::<Vec<_>>())
+        };
+        let parts = self.parts.iter().map(prepare).collect::<Result<_, _>>()?;
+        Ok(Prepared { evaluation: self, parts })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Experiments: what they say, how often they run, what comes out, and how that compares with what
 //! was published.
 //!
-//! * [`setting`] is the one table of everything that can be set.
+//! * [`mod@setting`] has the keys of a model, and the one reader of what gives them values.
 //! * [`Experiment`] is read from a TOML file and checked as a whole before anything runs.
 //! * [`Runner`] runs every point of an experiment with every seed, side by side.
 //! * [`Runner::study`] does what an experiment asks for: warm-up, seeds until the figures are precise.
@@ -35,7 +35,6 @@ mod study;
 pub mod sweep;
 mod tail;
 mod theory;
-pub mod toml_value;
 mod warmup;
 
 pub use comparison::{
@@ -47,7 +46,7 @@ pub use evaluation::{
     Claim, Done, Evaluation, Figure, FigureKind, Figures, Findings, Measured, Mode, Model, Outcome,
     Part, Prepare, Prepared, Row, Runs, Series,
 };
-pub use experiment::{Experiment, MOST_POINTS, Point, SweptAxis};
+pub use experiment::Experiment;
 pub use input_error::{InputError, Origin, Source};
 pub use load::{LoadMetrics, LoadReport, SECTIONS, Section, Served};
 pub use metrics::{
@@ -60,6 +59,7 @@ pub use runner::{
     Completions, Execution, Mismatch, Progress, Runner, UNITS_PER_RUN, Watch, combined_hash,
     mismatches, mix,
 };
+pub use setting::{MOST_POINTS, Point, SweptAxis};
 pub use study::{Closing, Onlooker, Study};
 pub use tail::{TailAtScale, at_least_one_beyond};
 pub use theory::{DiskWaitTheory, LittleReport, LittleTheory, Theory};

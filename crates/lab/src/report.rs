@@ -1,4 +1,5 @@
-//! The documented JSON objects. `docs/simulate/json.md` describes every field: change both together.
+//! The documented JSON objects. `docs/simulate/json.md` describes every field: change both
+//! together.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,13 +7,13 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::evaluation::{Claim, Figure, Outcome, Row};
-use crate::experiment::{Experiment, Point};
+use crate::experiment::Experiment;
 use crate::metrics::{
     Metric, Metrics, metric_definitions, named_counts, run_metrics, total_counts,
 };
 use crate::precision::Precision;
 use crate::runner::{Execution, combined_hash, mix};
-use crate::setting;
+use crate::setting::{CLUSTER, Point};
 use crate::study::Study;
 use crate::tail::TailAtScale;
 use crate::theory::Theory;
@@ -169,10 +170,11 @@ impl PointReport {
         let configuration = experiment.configuration(point);
         let metrics = Metrics::of(&reports);
         PointReport {
-            sweep: point.swept.iter().map(|(s, value)| (s.key, value.to_string())).collect(),
-            configuration: setting::all()
+            sweep: point.swept.iter().map(|(key, value)| (*key, value.to_string())).collect(),
+            configuration: CLUSTER
+                .settings
                 .iter()
-                .map(|s| (s.key, s.get(&configuration).to_string()))
+                .map(|setting| (setting.key, setting.text(&configuration)))
                 .collect(),
             counts: total_counts(&reports).into_iter().collect(),
             warmup: Warmup::new(

@@ -8,8 +8,8 @@ use slotcast_sim::{Observer, RunReport, Scenario, ScenarioError};
 use slotcast_units::{Span, Time};
 
 use crate::configuration::Seeds;
-use crate::experiment::Point;
 use crate::input_error::InputError;
+use crate::setting::Point;
 use crate::warmup::Batches;
 
 /// Called with the thousandths of a run that were done since the last call, from any thread.

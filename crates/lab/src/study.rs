@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use slotcast_units::Span;
 
 use crate::configuration::{Seeds, WarmupRule};
-use crate::experiment::{Experiment, Point};
+use crate::experiment::Experiment;
 use crate::input_error::InputError;
 use crate::precision::Reached;
 use crate::report::PointReport;
 use crate::runner::{Completions, Execution, Job, Progress, Runner, impossible};
+use crate::setting::Point;
 use crate::warmup::{Batches, Pilots, Settling};
 use replications::Replications;
 

@@ -27,9 +27,10 @@ pub use report::SweepReport;
 pub use results::Results;
 
 use crate::configuration::Configuration;
-use crate::experiment::{Experiment, Point};
+use crate::experiment::Experiment;
 use crate::input_error::InputError;
 use crate::runner::{Completions, Execution, Runner, UNITS_PER_RUN, execute};
+use crate::setting::Point;
 
 /// How often somebody who waits hears of the progress.
 const BEAT: Duration = Duration::from_millis(100);

@@ -17,18 +17,6 @@ pub enum DiskKind {
 }
 
 impl DiskKind {
-    /// Every kind, the faster ones later.
-    pub const ALL: [DiskKind; 3] = [DiskKind::Hdd, DiskKind::Ssd, DiskKind::Nvme];
-
-    /// As in a cluster file.
-    pub fn word(self) -> &'static str {
-        match self {
-            DiskKind::Hdd => "hdd",
-            DiskKind::Ssd => "ssd",
-            DiskKind::Nvme => "nvme",
-        }
-    }
-
     /// The figures that are taken if a file states none, and where they come from. Reads and writes have
     /// one rate, that of the slower writes.
     pub fn preset(self) -> (DiskModel, &'static str) {

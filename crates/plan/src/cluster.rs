@@ -117,7 +117,7 @@ pub enum Part {
 pub struct Prices {
     /// A node without disks and links.
     pub node: u64,
-    /// A disk of each kind, in the order of [`DiskKind::ALL`].
+    /// A disk of each kind, in the order of [`DiskKind`].
     pub disk: [u64; 3],
     /// A link, with its part of the switch, per Gb/s.
     pub link_per_gbps: u64,

@@ -29,9 +29,9 @@ pub use check::{Check, Holds, Latencies, Used};
 pub use cluster::{
     ChangeRules, Clients, ClusterPlan, Data, DiskModel, Hardware, Part, Prices, Target,
 };
-pub use keys::{KEYS, LISTS, PlanKey, SECTIONS};
+pub use keys::SETTINGS;
 pub use limit::{Limit, LimitedBy, Resource};
-pub use report::PlanReport;
+pub use report::{PlanReport, PlanSweep};
 
 use check::Simulator;
 use slotcast_lab::InputError;
@@ -137,6 +137,6 @@ pub(crate) mod tests {
 
     /// The small ready cluster.
     pub(crate) fn small() -> ClusterPlan {
-        ClusterPlan::find("small").unwrap_or_else(|error| panic!("{error}"))
+        ready("small").expect("it is there").plan().unwrap_or_else(|error| panic!("{error}"))
     }
 }

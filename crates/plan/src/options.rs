@@ -1,5 +1,6 @@
 //! Which hardware a change can lead to, what that costs, and how it is told.
 
+use slotcast_lab::setting::Choice;
 use slotcast_units::Rate;
 
 use super::catalogue::{DiskKind, LINKS_GBPS};
@@ -52,7 +53,7 @@ pub(super) fn choices(plan: &ClusterPlan) -> Vec<Hardware> {
     }
     let mut models = vec![old.disk];
     if may(Part::Kind) {
-        let faster = DiskKind::ALL.into_iter().map(|kind| kind.preset().0);
+        let faster = DiskKind::VARIANTS.iter().map(|kind| kind.preset().0);
         models.extend(
             faster.filter(|model| model.kind > old.disk.kind && model.rate > old.disk.rate),
         );

@@ -1,9 +1,11 @@
-//! What `slotcast plan --json` writes. `docs/simulate/json.md` describes every field: change both together.
+//! What `slotcast plan --json` writes. `docs/simulate/json.md` describes every field:
+//! change both together.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use slotcast_lab::{Configuration, SCHEMA, Seeds, setting};
+use slotcast_lab::setting::{CLUSTER, Choice};
+use slotcast_lab::{Configuration, SCHEMA, Seeds};
 use slotcast_sim::Run;
 use slotcast_units::{Rate, Span};
 
@@ -24,6 +26,9 @@ pub struct PlanReport {
     /// Its title, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// The keys that are swept, with their values at this point; missing without a sweep.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub sweep: BTreeMap<&'static str, String>,
     /// What was stated, with what was taken where nothing was said.
     pub cluster: BTreeMap<&'static str, String>,
     /// Whether it holds, with a node down if it must hold then, too.
@@ -50,6 +55,24 @@ pub struct PlanReport {
     pub wall_time_s: f64,
     /// Hash over the trace hashes of all runs, in hexadecimal.
     pub trace_hash: String,
+}
+
+/// What `slotcast plan --json` writes of several points.
+#[derive(Debug, Clone, Serialize)]
+pub struct PlanSweep {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Version of the program.
+    pub version: String,
+    /// One for each point, in the order of the sweep.
+    pub points: Vec<PlanReport>,
+}
+
+impl PlanSweep {
+    /// Of the reports on all points.
+    pub fn new(version: &str, points: Vec<PlanReport>) -> PlanSweep {
+        PlanSweep { schema: SCHEMA, version: version.into(), points }
+    }
 }
 
 /// The smallest change that would make a cluster hold.
@@ -95,6 +118,7 @@ impl PlanReport {
             version: version.into(),
             name: plan.name.clone(),
             title: plan.title.clone(),
+            sweep: BTreeMap::new(),
             cluster: stated(plan),
             holds: answer.holds(plan),
             at_target: answer.at_target.clone(),
@@ -204,14 +228,14 @@ impl ClusterPlan {
             "# The cluster `{0}` at its target.\nname = \"{0}\"\n",
             self.name.replace('"', "")
         );
-        for section in setting::sections() {
-            let changed = setting::all().iter().filter(|setting| {
-                setting.section() == section && setting.get(&configuration) != setting.default()
+        for (section, _) in CLUSTER.sections {
+            let changed = CLUSTER.settings.iter().filter(|setting| {
+                setting.section() == *section && setting.get(&configuration) != setting.default()
             });
             let lines: Vec<String> = changed
                 .map(|setting| {
                     let quote = if setting.kind.is_quoted() { "\"" } else { "" };
-                    format!("{} = {quote}{}{quote}\n", setting.name(), setting.get(&configuration))
+                    format!("{} = {quote}{}{quote}\n", setting.name(), setting.text(&configuration))
                 })
                 .collect();
             if !lines.is_empty() {

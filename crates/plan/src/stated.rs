@@ -1,185 +1,191 @@
-//! From what a cluster file said to a plan.
+//! From what a cluster file sets to a plan.
 
-use slotcast_lab::InputError;
-use slotcast_lab::setting::{Field, Value};
-use slotcast_lab::toml_value::Result;
-use slotcast_sim::{Mix, ProtocolKind, Run};
-use slotcast_units::{Rate, Span};
+use slotcast_sim::{Mix, ProtocolKind, Run, ScenarioError};
+use slotcast_units::{Rate, Share, Size, Span};
 
 use super::catalogue::DiskKind;
 use super::cluster::{
     ChangeRules, Clients, ClusterPlan, Data, DiskModel, Hardware, Part, Prices, Target,
 };
-use super::keys::{self, LISTS, PlanKey};
-use super::read::Stated;
+use super::keys::PLAN;
 
 /// Most objects per second, as of `target.objects_per_s`.
 const MOST_OBJECTS: u64 = 1_000_000_000;
 
-impl Stated {
-    fn given<T: Field>(&self, key: &str) -> Option<T> {
-        self.values.get(key).map(|(value, _)| T::from_value(*value))
-    }
+/// What fails together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FailureDomain {
+    Node,
+    Rack,
+}
 
-    /// What was given for `key`, or its default.
-    fn or_default<T: Field>(&self, key: &str) -> T {
-        self.given(key).unwrap_or_else(|| {
-            let PlanKey { kind, default, .. } = keys::find(key).expect("a key of the table");
-            let default = default.expect("a key with a default");
-            T::from_value(kind.parse(default).expect("a default of its own kind"))
-        })
-    }
+/// What a cluster file sets. What it must say, and what otherwise follows from the rest, is none.
+#[derive(Debug, Clone)]
+pub(super) struct Stated {
+    pub(super) nodes: Option<u32>,
+    pub(super) disks: u32,
+    pub(super) link: Option<Rate>,
+    pub(super) failure_domain: FailureDomain,
+    pub(super) per_rack: Option<u32>,
+    pub(super) disk_kind: Option<DiskKind>,
+    pub(super) disk_rate: Option<Rate>,
+    pub(super) access_time: Option<Span>,
+    pub(super) replicas: u32,
+    pub(super) reads: Share,
+    pub(super) chunk: Size,
+    pub(super) sizes: Option<Mix>,
+    pub(super) protocol: ProtocolKind,
+    pub(super) clients: Option<u32>,
+    pub(super) window: Option<u32>,
+    pub(super) objects_per_s: Option<u64>,
+    pub(super) rate: Option<Rate>,
+    pub(super) p99: Option<Span>,
+    pub(super) with_a_node_down: bool,
+    pub(super) allow: Vec<Part>,
+    pub(super) price_node: u64,
+    pub(super) price_hdd: u64,
+    pub(super) price_ssd: u64,
+    pub(super) price_nvme: u64,
+    pub(super) price_link_per_gbps: u64,
+}
 
-    fn needed<T: Field>(&self, key: &str) -> Result<T> {
-        self.given(key).ok_or_else(|| {
-            let PlanKey { kind, doc, .. } = keys::find(key).expect("a key of the table");
-            self.missing(key, &format!("{doc} Expected {}", kind.expected()))
-        })
-    }
-
-    fn missing(&self, key: &str, help: &str) -> Box<InputError> {
-        let (section, name) = key.split_once('.').expect("section and name");
-        InputError::whole(&self.source, format!("`{name}` is missing in [{section}]"))
-            .with_help(Some(help.into()))
-    }
-
-    /// The word that was given for `key`, or its default.
-    fn word(&self, key: &str) -> Option<&'static str> {
-        let given = self.values.get(key).map(|(value, _)| *value);
-        let known = keys::find(key).expect("a key of the table");
-        match given.or_else(|| known.kind.parse(known.default?).ok()) {
-            Some(Value::Word(word)) => Some(word),
-            _ => None,
+impl Default for Stated {
+    fn default() -> Stated {
+        Stated {
+            nodes: None,
+            disks: 1,
+            link: None,
+            failure_domain: FailureDomain::Node,
+            per_rack: None,
+            disk_kind: None,
+            disk_rate: None,
+            access_time: None,
+            replicas: 3,
+            reads: Share::ZERO,
+            chunk: Size::from_mib(1),
+            sizes: None,
+            protocol: ProtocolKind::ReplicastM,
+            clients: None,
+            window: None,
+            objects_per_s: None,
+            rate: None,
+            p99: None,
+            with_a_node_down: false,
+            allow: vec![Part::Nodes, Part::Disks, Part::Kind, Part::Link],
+            price_node: 4000,
+            price_hdd: 300,
+            price_ssd: 400,
+            price_nvme: 600,
+            price_link_per_gbps: 10,
         }
     }
+}
 
-    pub(super) fn plan(&self) -> Result<ClusterPlan> {
-        let nodes: u32 = self.needed("nodes.count")?;
-        let link: Rate = self.needed("nodes.link")?;
-        let kind = self.word("disks.kind");
-        let kind = DiskKind::ALL.into_iter().find(|known| Some(known.word()) == kind);
-        let kind = kind.ok_or_else(|| {
-            self.missing("disks.kind", "Which disks. Expected \"hdd\", \"ssd\" or \"nvme\"")
-        })?;
-        let (preset, _) = kind.preset();
-        let disk = DiskModel {
-            rate: self.given("disks.rate").unwrap_or(preset.rate),
-            access_time: self.given("disks.access_time").unwrap_or(preset.access_time),
-            ..preset
-        };
+fn wrong(key: &'static str, problem: impl Into<String>) -> ScenarioError {
+    ScenarioError { key, problem: problem.into() }
+}
+
+/// The error for `key`, which must be given.
+fn missing(key: &'static str) -> ScenarioError {
+    let setting = PLAN.find(key).expect("a key of the schema");
+    let expected = setting.kind.expected();
+    let (section, name) = (setting.section(), setting.name());
+    wrong(key, format!("`{name}` is missing in [{section}]; expected {expected}"))
+}
+
+impl Stated {
+    /// What is planned.
+    ///
+    /// # Errors
+    /// If something is missing, or does not fit the rest.
+    pub(super) fn plan(&self) -> Result<ClusterPlan, ScenarioError> {
+        let nodes = self.nodes.ok_or_else(|| missing("nodes.count"))?;
+        let (preset, _) = self.disk_kind.ok_or_else(|| missing("disks.kind"))?.preset();
         let data = self.data()?;
         let plan = ClusterPlan {
-            name: self.name.clone(),
-            title: self.title.clone(),
+            name: String::new(),
+            title: None,
             hardware: Hardware {
                 nodes,
-                disks: self.or_default("nodes.disks"),
-                disk,
-                link,
-                replicas: self.or_default("data.replicas"),
+                disks: self.disks,
+                disk: DiskModel {
+                    rate: self.disk_rate.unwrap_or(preset.rate),
+                    access_time: self.access_time.unwrap_or(preset.access_time),
+                    ..preset
+                },
+                link: self.link.ok_or_else(|| missing("nodes.link"))?,
+                replicas: self.replicas,
             },
             nodes_per_domain: self.nodes_per_domain()?,
             data,
-            clients: Clients {
-                count: self.given("clients.count").unwrap_or(nodes),
-                window: self.given("clients.window"),
-            },
+            clients: Clients { count: self.clients.unwrap_or(nodes), window: self.window },
             target: self.target(&data)?,
             change: ChangeRules {
-                allow: self
-                    .allow
-                    .clone()
-                    .unwrap_or_else(|| vec![Part::Nodes, Part::Disks, Part::Kind, Part::Link]),
+                allow: self.allow.clone(),
                 prices: Prices {
-                    node: self.or_default("prices.node"),
-                    disk: [
-                        self.or_default("prices.hdd"),
-                        self.or_default("prices.ssd"),
-                        self.or_default("prices.nvme"),
-                    ],
-                    link_per_gbps: self.or_default("prices.link_per_gbps"),
+                    node: self.price_node,
+                    disk: [self.price_hdd, self.price_ssd, self.price_nvme],
+                    link_per_gbps: self.price_link_per_gbps,
                 },
             },
         };
+        check(&plan)?;
         Ok(plan)
     }
 
-    fn data(&self) -> Result<Data> {
-        let Some((sizes, origin)) = &self.sizes else {
-            let (key, expected) = LISTS[0];
-            return Err(self.missing(key, &format!("Sizes of the objects. Expected {expected}")));
-        };
-        let problem = |problem: String| origin.error(format!("data.sizes: {problem}"), "here");
-        if sizes.is_empty() {
-            return Err(problem("expected one size or more".into()));
+    fn data(&self) -> Result<Data, ScenarioError> {
+        let sizes = self.sizes.ok_or_else(|| missing("data.sizes"))?;
+        if sizes.is_none() {
+            return Err(wrong("data.sizes", "expected one size or more"));
         }
-        let sizes = Mix::new(sizes).map_err(|error| problem(error.to_string()))?;
-        let protocol = match self.word("data.protocol") {
-            Some("replicast-h") => ProtocolKind::ReplicastH,
-            _ => ProtocolKind::ReplicastM,
-        };
-        Ok(Data {
-            sizes,
-            reads: self.or_default("data.reads"),
-            chunk: self.or_default("data.chunk"),
-            protocol,
-        })
+        Ok(Data { sizes, reads: self.reads, chunk: self.chunk, protocol: self.protocol })
     }
 
-    fn nodes_per_domain(&self) -> Result<u32> {
-        match (self.word("nodes.failure_domain"), self.values.get("nodes.per_rack")) {
-            (Some("rack"), Some((value, _))) => Ok(u32::from_value(*value)),
-            (Some("rack"), None) => Err(self.missing(
+    fn nodes_per_domain(&self) -> Result<u32, ScenarioError> {
+        match (self.failure_domain, self.per_rack) {
+            (FailureDomain::Rack, Some(nodes)) => Ok(nodes),
+            (FailureDomain::Rack, None) => Err(missing("nodes.per_rack")),
+            (FailureDomain::Node, Some(_)) => Err(wrong(
                 "nodes.per_rack",
-                "How many nodes fail with their rack? For example `per_rack = 4`",
+                "the failure domain is a node; set `failure_domain = \"rack\"`, or take this out",
             )),
-            (_, Some((_, origin))) => Err(origin
-                .error("nodes.per_rack: the failure domain is a node", "has no effect")
-                .with_help(Some("set `failure_domain = \"rack\"`, or take this line out".into()))),
-            (_, None) => Ok(1),
+            (FailureDomain::Node, None) => Ok(1),
         }
     }
 
-    fn target(&self, data: &Data) -> Result<Target> {
-        let objects: Option<u64> = self.given("target.objects_per_s");
-        let rate: Option<Rate> = self.given("target.rate");
+    fn target(&self, data: &Data) -> Result<Target, ScenarioError> {
         let mean = data.sizes.mean(|size| size.as_bytes() as f64);
-        let objects_per_s = match (objects, rate) {
+        let objects_per_s = match (self.objects_per_s, self.rate) {
             (Some(objects), None) => objects,
             (None, Some(rate)) => {
                 let objects = (rate.as_bps() as f64 / 8.0 / mean).round().max(1.0) as u64;
                 if objects > MOST_OBJECTS {
-                    let (_, origin) = &self.values["target.rate"];
-                    let message = format!("target.rate: {objects} objects of this size per second");
-                    return Err(
-                        origin.error(message, format!("expected {MOST_OBJECTS} at the most"))
+                    let problem = format!(
+                        "{objects} objects of this size per second; expected {MOST_OBJECTS} at the most"
                     );
+                    return Err(wrong("target.rate", problem));
                 }
                 objects
             }
             (None, None) => {
-                let help = "How much must it do? `objects_per_s = 1000`, or `rate = \"1GB/s\"`";
-                return Err(self.missing("target.objects_per_s", help));
+                let ScenarioError { key, problem } = missing("target.objects_per_s");
+                return Err(wrong(key, format!("{problem}, or `rate = \"1GB/s\"`")));
             }
             (Some(_), Some(_)) => {
-                let (_, origin) = &self.values["target.rate"];
-                let message = "target.rate and target.objects_per_s say the same twice";
-                return Err(origin.error(message, "expected one of the two"));
+                let problem =
+                    "this and target.objects_per_s say the same twice; expected one of the two";
+                return Err(wrong("target.rate", problem));
             }
         };
-        let p99: Span = self.needed("target.p99")?;
-        Ok(Target {
-            objects_per_s,
-            p99,
-            with_a_node_down: self.or_default("target.with_a_node_down"),
-        })
+        let p99 = self.p99.ok_or_else(|| missing("target.p99"))?;
+        Ok(Target { objects_per_s, p99, with_a_node_down: self.with_a_node_down })
     }
+}
 
-    /// Whether the scenario can be run, with the words of the cluster file if not.
-    pub(super) fn check(&self, plan: &ClusterPlan) -> Result<()> {
-        let scenario =
-            plan.scenario(&plan.hardware, plan.target.objects_per_s, false, Run::default());
-        let Err(error) = slotcast_sim::check(&scenario) else { return Ok(()) };
+/// Whether the scenario can be run, with the words of the cluster file if not.
+fn check(plan: &ClusterPlan) -> Result<(), ScenarioError> {
+    let scenario = plan.scenario(&plan.hardware, plan.target.objects_per_s, false, Run::default());
+    slotcast_sim::check(&scenario).map_err(|error| {
         let key = match error.key {
             "cluster.replicas" | "cluster.group_size" => "data.replicas",
             "cluster.targets" => "nodes.count",
@@ -189,13 +195,6 @@ impl Stated {
             "workload.mix" => "data.sizes",
             other => other,
         };
-        let of_sizes =
-            self.sizes.as_ref().filter(|_| key == "data.sizes").map(|(_, origin)| origin);
-        let origin = of_sizes.or_else(|| self.values.get(key).map(|(_, origin)| origin));
-        let message = format!("{key}: {}", error.problem);
-        Err(match origin {
-            Some(origin) => origin.error(message, "does not fit the rest"),
-            None => InputError::whole(&self.source, message),
-        })
-    }
+        ScenarioError { key, ..error }
+    })
 }

@@ -1,7 +1,7 @@
-//! Runs a Lustre experiment file and prints what its jobs saw, point by point; without a file it lists the
-//! keys that a file can set:
+//! Runs a Lustre experiment file and prints what its jobs saw, point by point; what follows the file goes
+//! before it (`slotcast explain --of lustre` lists the keys):
 //!
-//!     cargo run --release -p slotcast-lustre --example run -- experiments/lustre/one-ost.toml
+//!     cargo run --release -p slotcast-lustre --example run -- experiments/lustre/one-ost.toml disk.seek=4ms
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -9,13 +9,13 @@ use std::process::ExitCode;
 use slotcast_lustre::{DirectionUse, LustreExperiment, LustreReport, PhaseReport, run_lustre};
 
 fn main() -> ExitCode {
-    let Some(path) = std::env::args().nth(1) else {
-        for (key, kind, doc) in LustreExperiment::keys() {
-            println!("{key:26} {doc} ({kind})");
-        }
-        return ExitCode::SUCCESS;
+    let mut arguments = std::env::args().skip(1);
+    let Some(path) = arguments.next() else {
+        eprintln!("expected an experiment file, and then `key=value`s");
+        return ExitCode::FAILURE;
     };
-    let experiment = match LustreExperiment::from_file(Path::new(&path)) {
+    let overrides: Vec<String> = arguments.collect();
+    let experiment = match LustreExperiment::from_file(Path::new(&path), &overrides) {
         Ok(experiment) => experiment,
         Err(error) => {
             eprintln!("{error}");

@@ -34,7 +34,7 @@ mod scenario;
 mod striping;
 
 pub use check::check_lustre;
-pub use evaluation::{EVALUATION, LustreExperiment, LustrePoint};
+pub use evaluation::{EVALUATION, LustreExperiment, LustrePoint, SETTINGS};
 pub use job::{Access, Files, Job, Work};
 pub use report::{
     DirectionUse, DiskUse, JobReport, LustreReport, PhaseReport, SIZE_CLASSES, Sample,

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use slotcast_lustre::{
-    LustreExperiment, LustrePoint, LustreReport, LustreScenario, PhaseReport, run_lustre,
+    LustreExperiment, LustrePoint, LustreReport, LustreScenario, PhaseReport, SETTINGS, run_lustre,
 };
 use slotcast_units::{Size, Span};
 
@@ -14,7 +14,7 @@ fn folder() -> PathBuf {
 }
 
 fn read(name: &str) -> LustreExperiment {
-    LustreExperiment::from_file(&folder().join(name))
+    LustreExperiment::from_file(&folder().join(name), &[])
         .unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
@@ -224,13 +224,14 @@ fn mistakes_are_shown_with_their_place_and_a_remedy() {
         ("[[sweep]]\nost.count = [1, 2]\nost.threads = [1]", "of the same block has 2"),
         ("[[sweep]]\nseeds.count = [1]", "seeds cannot be swept"),
     ] {
-        let error = LustreExperiment::from_toml("test.toml", &format!("{job}{text}")).unwrap_err();
+        let error =
+            LustreExperiment::from_toml("test.toml", &format!("{job}{text}"), &[]).unwrap_err();
         assert!(error.to_string().contains(message), "{text}: {error}");
     }
-    let nobody = LustreExperiment::from_toml("test.toml", "[ost]\ncount = 1").unwrap_err();
+    let nobody = LustreExperiment::from_toml("test.toml", "[ost]\ncount = 1", &[]).unwrap_err();
     assert!(nobody.to_string().contains("nobody does anything"), "{nobody}");
     let random = "[[job]]\naccess = \"random\"";
-    let error = LustreExperiment::from_toml("test.toml", random).unwrap_err();
+    let error = LustreExperiment::from_toml("test.toml", random, &[]).unwrap_err();
     assert!(error.to_string().contains("job.access: random needs `direct = true`"), "{error}");
 }
 
@@ -248,7 +249,7 @@ fn points_are_crossed_and_jobs_swept_together() {
         scheduler.policy = [\"fcfs\", \"frr\"]
         ost.count = [1, 2]
     ";
-    let experiment = LustreExperiment::from_toml("test.toml", text).unwrap();
+    let experiment = LustreExperiment::from_toml("test.toml", text, &[]).unwrap();
     let labels: Vec<_> = experiment.points.iter().map(LustrePoint::label).collect();
     assert_eq!(labels.len(), 4);
     assert_eq!(labels[1], "job.size=1MiB scheduler.policy=frr ost.count=2");
@@ -261,7 +262,7 @@ fn points_are_crossed_and_jobs_swept_together() {
 fn the_documentation_names_every_key() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/simulate/lustre.md");
     let docs = std::fs::read_to_string(docs).expect("docs/simulate/lustre.md");
-    for (key, _, _) in LustreExperiment::keys() {
+    for key in SETTINGS.keys() {
         let name = key.rsplit_once('.').map_or(key, |(_, name)| name);
         assert!(docs.contains(&format!("`{name}`")) || docs.contains(&format!("`{key}`")), "{key}");
     }

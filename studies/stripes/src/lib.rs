@@ -36,7 +36,7 @@ use slotcast_units::Time;
 use host::Host;
 use machines::Machines;
 
-pub use evaluation::EVALUATION;
+pub use evaluation::{EVALUATION, SETTINGS};
 pub use report::Report;
 pub use scenario::{
     Bottleneck, Cache, Clients, Costs, Disk, Mode, Network, Patience, REFERENCE, Run, Scenario,

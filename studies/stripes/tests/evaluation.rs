@@ -7,7 +7,8 @@ use slotcast_lab::{Evaluation, Outcome, Runner};
 
 fn reproduced(seeds: u32, threads: usize) -> Outcome {
     static EVALUATION: Evaluation = slotcast_stripes::EVALUATION;
-    let prepared = EVALUATION.prepare(Some(seeds)).expect("its files are right");
+    let prepared =
+        EVALUATION.prepare(&[format!("seeds.count={seeds}")]).expect("its files are right");
     let runner = Runner::new(Some(threads)).expect("threads");
     prepared.run(&runner, &|_| {}, &mut |_, _| {}).expect("it can be run")
 }

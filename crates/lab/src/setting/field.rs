@@ -1,4 +1,4 @@
-//! How the types of a [`slotcast_sim::Scenario`]'s fields become [`Value`]s and back.
+//! How the types of a configuration's fields become [`Value`]s and back.
 
 use slotcast_sim::{
     Backpressure, Fidelity, Grant, IdleExtension, Load, Mix, ProtocolKind, ProxyChoice,
@@ -6,13 +6,13 @@ use slotcast_sim::{
 };
 use slotcast_units::{Rate, Share, Size, Span};
 
-use super::kind::{Value, Word};
+use super::kind::{Value, Word, Words};
 use crate::configuration::WarmupRule;
 
 /// A type that a setting can have.
 pub trait Field: Sized {
-    /// As a value.
-    fn to_value(&self) -> Value;
+    /// As a value; none for an [`Option`] that is none.
+    fn to_value(&self) -> Option<Value>;
     /// From a value of the same kind.
     fn from_value(value: Value) -> Self;
 }
@@ -25,8 +25,8 @@ fn wrong_kind(value: Value, wanted: &str) -> ! {
 macro_rules! plain {
     ($($type:ty => $variant:ident),*) => { $(
         impl Field for $type {
-            fn to_value(&self) -> Value {
-                Value::$variant(*self)
+            fn to_value(&self) -> Option<Value> {
+                Some(Value::$variant(*self))
             }
             fn from_value(value: Value) -> Self {
                 match value {
@@ -39,12 +39,26 @@ macro_rules! plain {
 }
 plain!(u64 => Count, Size => Size, Rate => Rate, Span => Span, Share => Share, bool => Switch, Mix => Mix);
 
-impl Field for u32 {
-    fn to_value(&self) -> Value {
-        Value::Count(u64::from(*self))
+macro_rules! narrow {
+    ($($type:ty),*) => { $(
+        impl Field for $type {
+            fn to_value(&self) -> Option<Value> {
+                Some(Value::Count(u64::from(*self)))
+            }
+            fn from_value(value: Value) -> Self {
+                <$type>::try_from(u64::from_value(value)).expect("the schema's range fits the type")
+            }
+        }
+    )* };
+}
+narrow!(u16, u32);
+
+impl<T: Field> Field for Option<T> {
+    fn to_value(&self) -> Option<Value> {
+        self.as_ref().and_then(T::to_value)
     }
     fn from_value(value: Value) -> Self {
-        u32::try_from(u64::from_value(value)).expect("the table's range is within 32 bits")
+        Some(T::from_value(value))
     }
 }
 
@@ -59,18 +73,35 @@ pub trait Choice: Sized + Copy + PartialEq + 'static {
 }
 
 impl<T: Choice> Field for T {
-    fn to_value(&self) -> Value {
-        Value::Word(self.word())
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Word(self.word()))
     }
     fn from_value(value: Value) -> Self {
         match value {
-            Value::Word(word) => {
-                let index = Self::WORDS.iter().position(|w| w.word == word);
-                Self::VARIANTS[index.expect("a word from this choice's own list")]
-            }
+            Value::Word(word) => variant(word),
             other => wrong_kind(other, "choice"),
         }
     }
+}
+
+/// Some of an enum's variants, in the order of its words.
+impl<T: Choice> Field for Vec<T> {
+    fn to_value(&self) -> Option<Value> {
+        let words =
+            self.iter().try_fold(Words::none(T::WORDS), |words, one| words.with(one.word()));
+        words.map(Value::Words)
+    }
+    fn from_value(value: Value) -> Self {
+        match value {
+            Value::Words(words) => words.iter().map(variant).collect(),
+            other => wrong_kind(other, "list of choices"),
+        }
+    }
+}
+
+fn variant<T: Choice>(word: &str) -> T {
+    let index = T::WORDS.iter().position(|known| known.word == word);
+    T::VARIANTS[index.expect("a word from this choice's own list")]
 }
 
 /// Gives the variants of an enum their words, with what each stands for.

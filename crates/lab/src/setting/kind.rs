@@ -6,6 +6,7 @@ use std::str::FromStr;
 use slotcast_sim::Mix;
 use slotcast_units::{Rate, Share, Size, Span};
 
+use super::field::Choice;
 use crate::nearest;
 
 /// The value of a setting.
@@ -27,6 +28,8 @@ pub enum Value {
     Switch(bool),
     /// Sizes with their shares.
     Mix(Mix),
+    /// Some words of a [`Kind::Words`].
+    Words(Words),
 }
 
 impl fmt::Display for Value {
@@ -40,6 +43,7 @@ impl fmt::Display for Value {
             Value::Word(word) => word.fmt(f),
             Value::Switch(on) => on.fmt(f),
             Value::Mix(mix) => mix.fmt(f),
+            Value::Words(words) => words.fmt(f),
         }
     }
 }
@@ -51,6 +55,45 @@ pub struct Word {
     pub word: &'static str,
     /// What it stands for.
     pub doc: &'static str,
+}
+
+/// Some of a list of words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Words {
+    of: &'static [Word],
+    /// Bit i is set if the word at index i is among them.
+    chosen: u32,
+}
+
+impl Words {
+    /// None of the words `of`, of which there are at most 32.
+    pub const fn none(of: &'static [Word]) -> Words {
+        assert!(of.len() <= 32, "one bit for each word");
+        Words { of, chosen: 0 }
+    }
+
+    /// Adds `word`, if it is one of the list.
+    #[must_use]
+    pub fn with(mut self, word: &str) -> Option<Words> {
+        let index = self.of.iter().position(|known| known.word == word)?;
+        self.chosen |= 1 << index;
+        Some(self)
+    }
+
+    /// Those that were chosen, in the order of the list.
+    pub fn iter(self) -> impl Iterator<Item = &'static str> {
+        let of = self.of.iter().enumerate();
+        of.filter(move |(index, _)| self.chosen >> index & 1 == 1).map(|(_, word)| word.word)
+    }
+}
+
+impl fmt::Display for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.chosen {
+            0 => f.write_str("none"),
+            _ => f.write_str(&self.iter().collect::<Vec<_>>().join(" ")),
+        }
+    }
 }
 
 /// The smallest and the largest value that is allowed, both included.
@@ -94,8 +137,40 @@ pub enum Kind {
     Choice(&'static [Word]),
     /// `true` or `false`, written without quotes.
     Switch,
-    /// Sizes with their shares: `"64KiB:50% 1MiB:50%"`, or `"none"`.
+    /// Sizes with their shares: `"64KiB:50% 1MiB:50%"`, or `"none"`; in a file also a list of tables.
     Mix,
+    /// Some of a few words: `"nodes link"`, or `"none"`; in a file also a list.
+    Words(&'static [Word]),
+}
+
+/// A whole number from `min` to `max`.
+pub const fn count(min: u64, max: u64) -> Kind {
+    Kind::Count(Range { min, max })
+}
+
+/// A size from `min` to `max`.
+pub const fn size(min: Size, max: Size) -> Kind {
+    Kind::Size(Range { min, max })
+}
+
+/// A rate of a link or a disk, from 1 Mb/s to 10 Tb/s.
+pub const fn rate() -> Kind {
+    Kind::Rate(Range { min: Rate::from_bps(1_000_000), max: Rate::from_bps(10_000_000_000_000) })
+}
+
+/// A length of time from `min` to `max`.
+pub const fn span(min: Span, max: Span) -> Kind {
+    Kind::Span(Range { min, max })
+}
+
+/// A share from `min` to `max`.
+pub const fn share(min: Share, max: Share) -> Kind {
+    Kind::Share(Range { min, max })
+}
+
+/// One of the words of `T`.
+pub const fn choice<T: Choice>() -> Kind {
+    Kind::Choice(T::WORDS)
 }
 
 impl Kind {
@@ -123,6 +198,15 @@ impl Kind {
                 _ => Err(format!("`{text}` is neither `true` nor `false`")),
             },
             Kind::Mix => quantity(text).map(Value::Mix),
+            Kind::Words(words) => {
+                let mut chosen = Words::none(words);
+                for word in text.split_whitespace().filter(|_| text != "none") {
+                    chosen = chosen
+                        .with(word)
+                        .ok_or_else(|| format!("`{word}` is not one of {}", listed(words)))?;
+                }
+                Ok(Value::Words(chosen))
+            }
         }
     }
 
@@ -130,6 +214,11 @@ impl Kind {
     pub fn nearest_word(&self, text: &str) -> Option<&'static str> {
         match self {
             Kind::Choice(words) => nearest::nearest(text, words.iter().map(|w| w.word)),
+            Kind::Words(words) => {
+                let known = || words.iter().map(|w| w.word);
+                let wrong = text.split_whitespace().find(|word| known().all(|w| w != *word))?;
+                nearest::nearest(wrong, known())
+            }
             Kind::Switch => nearest::nearest(text, ["true", "false"]),
             _ => None,
         }
@@ -146,6 +235,7 @@ impl Kind {
             Kind::Choice(_) => "choice",
             Kind::Switch => "switch",
             Kind::Mix => "mix",
+            Kind::Words(_) => "choices",
         }
     }
 
@@ -164,8 +254,12 @@ impl Kind {
             Kind::Choice(words) => format!("a word in quotes, one of {}", listed(words)),
             Kind::Switch => "`true` or `false`, without quotes".into(),
             Kind::Mix => {
-                "sizes with their shares in quotes, such as `\"64KiB:50% 1MiB:50%\"`, or `\"none\"`"
+                "sizes with their shares in quotes, such as `\"64KiB:50% 1MiB:50%\"`, or `\"none\"`; \
+                 or a list such as `[{ size = \"1MiB\", share = \"100%\" }]`"
                     .into()
+            }
+            Kind::Words(words) => {
+                format!("words in quotes, or a list of such words, of {}", listed(words))
             }
         }
     }
@@ -180,7 +274,32 @@ impl Kind {
             Kind::Share(range) => range.to_string(),
             Kind::Choice(words) => words.iter().map(|w| w.word).collect::<Vec<_>>().join(", "),
             Kind::Switch => "true, false".into(),
+            Kind::Words(words) => {
+                let words: Vec<_> = words.iter().map(|w| w.word).collect();
+                format!("none, or some of {}", words.join(", "))
+            }
             Kind::Mix => format!("none, or up to {} parts SIZE:SHARE", Mix::CAPACITY),
+        }
+    }
+
+    /// Some values of this kind: both ends of a range, every word of a choice.
+    pub fn examples(&self) -> Vec<Value> {
+        match *self {
+            Kind::Count(r) => [r.min, r.max].map(Value::Count).into(),
+            Kind::Size(r) => [r.min, r.max].map(Value::Size).into(),
+            Kind::Rate(r) => [r.min, r.max].map(Value::Rate).into(),
+            Kind::Span(r) => [r.min, r.max].map(Value::Span).into(),
+            Kind::Share(r) => [r.min, r.max].map(Value::Share).into(),
+            Kind::Choice(words) => words.iter().map(|word| Value::Word(word.word)).collect(),
+            Kind::Switch => [false, true].map(Value::Switch).into(),
+            Kind::Mix => {
+                let mixes = ["4KiB:30% 1MiB:70%", "none"];
+                mixes.map(|mix| Value::Mix(mix.parse().expect("a mix"))).into()
+            }
+            Kind::Words(words) => {
+                let each = words.iter().map(|word| Words::none(words).with(word.word));
+                each.flatten().map(Value::Words).collect()
+            }
         }
     }
 

@@ -14,7 +14,7 @@ impl Value {
             Value::Rate(rate) => Some(rate.as_bps()),
             Value::Span(span) => Some(span.as_ns()),
             Value::Share(share) => Some(u64::from(share.as_ppm())),
-            Value::Word(_) | Value::Switch(_) | Value::Mix(_) => None,
+            Value::Word(_) | Value::Switch(_) | Value::Mix(_) | Value::Words(_) => None,
         }
     }
 }
@@ -28,7 +28,7 @@ impl Kind {
             Kind::Rate(_) => Some(Value::Rate(Rate::from_bps(number))),
             Kind::Span(_) => Some(Value::Span(Span::from_ns(number))),
             Kind::Share(_) => u32::try_from(number).ok().map(Share::from_ppm).map(Value::Share),
-            Kind::Choice(_) | Kind::Switch | Kind::Mix => None,
+            Kind::Choice(_) | Kind::Switch | Kind::Mix | Kind::Words(_) => None,
         }
     }
 
@@ -114,12 +114,12 @@ fn factor(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{find, kind::Range};
+    use super::super::{CLUSTER, kind::Range};
     use super::*;
     use proptest::prelude::*;
 
     fn range(key: &str, text: &str) -> Result<Vec<String>, String> {
-        let values = find(key).expect("a setting").kind.parse_range(text, 100)?;
+        let values = CLUSTER.find(key).expect("a setting").kind.parse_range(text, 100)?;
         Ok(values.iter().map(Value::to_string).collect())
     }
 

@@ -1,25 +1,24 @@
-//! The table itself. One line of doc, the unit with its range, and where the default comes from.
+//! The settings of the simulated cluster: one line of doc, the unit with its range, and where the default
+//! comes from.
 
 use slotcast_sim::{
     Backpressure, Fidelity, Grant, IdleExtension, Load, ProtocolKind, ProxyChoice, SequenceChoice,
     TargetChoice, Ties,
 };
-use slotcast_units::{Rate, Share, Size, Span};
+use slotcast_units::{Share, Size, Span};
 
-use super::Setting;
-use super::field::{Choice, Field};
-use super::kind::{Kind, Range};
-use crate::configuration::WarmupRule;
+use super::kind::{Kind, choice, count, rate, share, size, span};
+use super::schema::{Only, Schema, Setting};
+use crate::configuration::{Configuration, WarmupRule};
 
-/// The sections of an experiment file that hold settings, in the order in which they are listed.
-pub fn sections() -> impl Iterator<Item = &'static str> {
-    SECTIONS.iter().map(|(section, _)| *section)
-}
-
-/// What a section is about, if there is one of that name.
-pub fn section_doc(section: &str) -> Option<&'static str> {
-    SECTIONS.iter().find(|(name, _)| *name == section).map(|(_, doc)| *doc)
-}
+/// The settings of the simulated cluster.
+pub static CLUSTER: Schema<Configuration> = Schema {
+    model: "cluster",
+    sections: SECTIONS,
+    settings: ALL,
+    blocks: None,
+    check: |configuration| slotcast_sim::check(&configuration.scenario),
+};
 
 const SECTIONS: &[(&str, &str)] = &[
     ("cluster", "initiators, targets and how replicas spread over them"),
@@ -44,25 +43,6 @@ const RFC8257: &str = "RFC 8257";
 const SIGCOMM: &str = "Data Center TCP, SIGCOMM 2010";
 const CHOOSY: &str = "Choosy Initiator, storagetarget.com";
 
-const fn count(min: u64, max: u64) -> Kind {
-    Kind::Count(Range { min, max })
-}
-const fn size(min: Size, max: Size) -> Kind {
-    Kind::Size(Range { min, max })
-}
-const fn rate() -> Kind {
-    Kind::Rate(Range { min: Rate::from_bps(1_000_000), max: Rate::from_bps(10_000_000_000_000) })
-}
-const fn span(min: Span, max: Span) -> Kind {
-    Kind::Span(Range { min, max })
-}
-const fn share(min: Share, max: Share) -> Kind {
-    Kind::Share(Range { min, max })
-}
-const fn choice<T: Choice>() -> Kind {
-    Kind::Choice(T::WORDS)
-}
-
 const NO_TIME: Span = Span::ZERO;
 const HOUR: Span = Span::from_secs(3600);
 const SECOND: Span = Span::from_secs(1);
@@ -70,476 +50,483 @@ const ANY_PART: Kind = share(Share::ZERO, Share::ONE);
 // Headers and control messages may take much of a link, but something must be left for payload.
 const MOST: Share = Share::from_percent(90);
 
-macro_rules! setting {
-    (seeds . $name:ident, $kind:expr, $source:expr, $doc:expr) => {
-        setting!(@ [seeds], seeds.$name, $kind, $source, $doc)
+macro_rules! cluster {
+    (seeds . $name:ident, $($rest:tt)*) => { cluster!(@ seeds.$name, seeds, $name, $($rest)*) };
+    (statistics . $name:ident, $($rest:tt)*) => {
+        cluster!(@ statistics.$name, statistics, $name, $($rest)*)
     };
-    (statistics . $name:ident, $kind:expr, $source:expr, $doc:expr) => {
-        setting!(@ [statistics], statistics.$name, $kind, $source, $doc)
+    ($section:ident . $name:ident, $($rest:tt)*) => {
+        cluster!(@ scenario.$section.$name, $section, $name, $($rest)*)
     };
-    ($section:ident . $name:ident, $kind:expr, $source:expr, $doc:expr) => {
-        setting!(@ [scenario.$section], $section.$name, $kind, $source, $doc)
-    };
-    (@ [$($path:ident).*], $section:ident . $name:ident, $kind:expr, $source:expr, $doc:expr) => {
-        Setting {
-            key: concat!(stringify!($section), ".", stringify!($name)),
-            doc: $doc,
-            kind: $kind,
-            source: $source,
-            get: |configuration| configuration.$($path).*.$name.to_value(),
-            set: |configuration, value| {
-                configuration.$($path).*.$name = Field::from_value(value);
-            },
-        }
+    (@ $($path:ident).+, $section:ident, $name:ident, $($rest:tt)*) => {
+        crate::setting!(concat!(stringify!($section), ".", stringify!($name)), $($path).+, $($rest)*)
     };
 }
 
-/// Every setting, section by section.
-pub fn all() -> &'static [Setting] {
-    ALL
-}
+const PROXY: &[Only] = &[("protocol.kind", &["replicast-proxy"])];
+const DCTCP: &[Only] = &[("protocol.kind", &["uch-dctcp"])];
+const CLOSED: &[Only] = &[("workload.load", &["closed"])];
 
-static ALL: &[Setting] = &[
-    setting!(cluster.initiators, count(1, 1_000_000), PAPER, "Number of initiators."),
-    setting!(
+static ALL: &[Setting<Configuration>] = &[
+    cluster!(cluster.initiators, count(1, 1_000_000), PAPER, "Number of initiators."),
+    cluster!(
         cluster.targets,
         count(1, 1_000_000),
         PAPER,
         "Number of targets, each with a link of its own and disk.per_target disks."
     ),
-    setting!(cluster.replicas, count(1, 8), PAPER, "Replicas of each chunk."),
-    setting!(
+    cluster!(cluster.replicas, count(1, 8), PAPER, "Replicas of each chunk."),
+    cluster!(
         cluster.targets_per_domain,
         count(1, 1_000),
         OURS,
         "Targets that fail together (one machine); replicas go to different failure domains."
     ),
-    setting!(
+    cluster!(
         cluster.group_size,
         count(1, 64),
         SURGE,
         "Targets in a negotiating group, which answer a put request together."
     ),
-    setting!(network.link_rate, rate(), PAPER, "Line rate of every edge port, each way."),
-    setting!(
+    cluster!(network.link_rate, rate(), PAPER, "Line rate of every edge port, each way."),
+    cluster!(
         network.overhead,
         share(Share::ZERO, MOST),
         SURGE,
         "Part of the line rate that headers take."
     ),
-    setting!(network.trip, span(NO_TIME, SECOND), SURGE, "One-way time through the core."),
-    setting!(
+    cluster!(network.trip, span(NO_TIME, SECOND), SURGE, "One-way time through the core."),
+    cluster!(
         network.frame,
         size(Size::from_bytes(64), Size::from_mib(1)),
         PAPER,
         "Payload of one frame."
     ),
-    setting!(
+    cluster!(
         disk.rate,
         rate(),
         "Replicast paper, Table 2",
         "Sustained rate of a disk, reading or writing."
     ),
-    setting!(
+    cluster!(
         disk.access_time,
         span(NO_TIME, SECOND),
         OURS,
         "Time that each request takes beyond that of its bytes: seek and rotation."
     ),
-    setting!(
+    cluster!(
         disk.queue_limit,
         size(Size::ZERO, Size::from_mib(1 << 20)),
         SURGE,
         "Backlog on a disk from which its target asks initiators to wait."
     ),
-    setting!(
+    cluster!(
         disk.per_target,
         count(1, 1_000),
         PAPER,
         "Disks behind the link of one target (Replicast only); a chunk lies on one of them."
     ),
-    setting!(protocol.kind, choice::<ProtocolKind>(), OURS, "Which protocol moves chunks."),
-    setting!(
+    cluster!(protocol.kind, choice::<ProtocolKind>(), OURS, "Which protocol moves chunks."),
+    cluster!(
         replicast.control_size,
         size(Size::from_bytes(1), Size::from_kib(64)),
         "Replicast paper IV.H",
         "Size that the simulation charges for a control message."
     ),
-    setting!(
+    cluster!(
         replicast.control_share,
         share(Share::from_ppm(1), MOST),
         SURGE,
         "Part of the usable link rate that is kept for control messages."
     ),
-    setting!(
+    cluster!(
         replicast.bid_multiplier,
         share(Share::ZERO, Share::from_percent(1000)),
         SURGE,
         "Width of a bid's window over the transfer's time; 0 is 140% for Replicast-M, 110% for \
          Replicast-H."
     ),
-    setting!(
+    cluster!(
         replicast.bid_gap,
         span(NO_TIME, SECOND),
         SURGE,
         "Idle time that a target leaves between windows, beyond one trip."
     ),
-    setting!(
+    cluster!(
         replicast.backpressure,
         choice::<Backpressure>(),
         OURS,
         "How a backlog on the disk delays the windows that a target offers."
     ),
-    setting!(
+    cluster!(
         replicast.idle_extension,
         choice::<IdleExtension>(),
         SURGE,
         "By how much an idle target stretches its bids."
     ),
-    setting!(
+    cluster!(
         replicast.ties,
         choice::<Ties>(),
         OURS,
         "Which of several bids an initiator takes where transfers would begin together."
     ),
-    setting!(
+    cluster!(
         replicast.sequence,
         choice::<SequenceChoice>(),
         SURGE,
         "How Replicast-H puts a sequence of windows together."
     ),
-    setting!(
+    cluster!(
         replicast.choosy,
         Kind::Switch,
         CHOOSY,
         "Whether initiators ask again when the best bid makes them wait too long."
     ),
-    setting!(
+    cluster!(
         replicast.choosy_start,
         span(NO_TIME, HOUR),
         CHOOSY,
-        "The wait that a choosy initiator is ready for at first; 0 is three control round trips. In SURGE it is 6us by mistake."
+        "The wait that a choosy initiator is ready for at first; 0 is three control round trips. In SURGE it is 6us by mistake.",
+        &[("replicast.choosy", &["true"])]
     ),
-    setting!(
+    cluster!(
         replicast.double_booking,
         Kind::Switch,
         "SURGE, model m9",
         "Replicast-H: whether targets offer the window of an undecided bid to a second initiator, and reject the later acceptance."
     ),
-    setting!(
+    cluster!(
         replicast.answer_timeout,
         span(NO_TIME, HOUR),
         OURS,
         "How long an initiator waits for missing answers; 0 is 32 control round trips and twice faults.message_delay."
     ),
-    setting!(
+    cluster!(
         replicast.ack_timeout,
         span(NO_TIME, HOUR),
         OURS,
         "How long after a window an acknowledgement may take; 0 is 16 chunk times on disk and link, and twice a full disk queue."
     ),
-    setting!(
+    cluster!(
         replicast.max_rounds,
         count(1, 255),
         OURS,
         "Rounds of asking before a put or get is given up."
     ),
-    setting!(
+    cluster!(
         replicast.proxy_messages,
         count(0, 1000),
         "SURGE, model ma",
         "Replicast with a proxy: control messages' worth of time that each request takes of it; 0 is \
-         no limit."
+         no limit.",
+        PROXY
     ),
-    setting!(
+    cluster!(
         replicast.proxy_choice,
         choice::<ProxyChoice>(),
         "SURGE, model ma",
-        "Replicast with a proxy: how it chooses members."
+        "Replicast with a proxy: how it chooses members.",
+        PROXY
     ),
-    setting!(
+    cluster!(
         unicast.control_size,
         size(Size::from_bytes(1), Size::from_kib(64)),
         "Replicast paper IV.H",
         "Size that the simulation charges for a control message."
     ),
-    setting!(
+    cluster!(
         unicast.target_choice,
         choice::<TargetChoice>(),
         SURGE,
         "How an initiator picks its targets."
     ),
-    setting!(
+    cluster!(
         unicast.virtual_nodes,
         count(1, 65_536),
         OURS,
-        "Points on the ring per target, where targets are picked by consistent hashing."
+        "Points on the ring per target, where targets are picked by consistent hashing.",
+        &[("unicast.target_choice", &["ring"])]
     ),
-    setting!(
+    cluster!(
         unicast.grant,
         choice::<Grant>(),
         SURGE,
-        "How a UCH-CCP target shares its link among flows."
+        "How a UCH-CCP target shares its link among flows.",
+        &[("protocol.kind", &["uch-ccp"])]
     ),
-    setting!(
+    cluster!(
         unicast.aimd_step,
         rate(),
         SURGE,
-        "UCH-AIMD: starting rate, lowest rate and additive step."
+        "UCH-AIMD: starting rate, lowest rate and additive step.",
+        &[("protocol.kind", &["uch-aimd"])]
     ),
-    setting!(
+    cluster!(
         dctcp.mark_threshold,
         size(Size::ZERO, Size::from_mib(1 << 10)),
         SIGCOMM,
         "A frame that finds more than this in its port's queue is marked; 0 is 97.5 kB at 10 Gb/s, in \
-         proportion to the rate, and at least a seventh of a round trip at full rate."
+         proportion to the rate, and at least a seventh of a round trip at full rate.",
+        DCTCP
     ),
-    setting!(
+    cluster!(
         dctcp.buffer,
         size(Size::from_bytes(64), Size::from_mib(1 << 10)),
         SIGCOMM,
-        "What the queue of a switch's port holds; frames beyond it are dropped."
+        "What the queue of a switch's port holds; frames beyond it are dropped.",
+        DCTCP
     ),
-    setting!(
+    cluster!(
         dctcp.gain,
         share(Share::from_ppm(1), Share::ONE),
         RFC8257,
-        "Weight of the newest window of data in the estimate of the marked part (g)."
+        "Weight of the newest window of data in the estimate of the marked part (g).",
+        DCTCP
     ),
-    setting!(
+    cluster!(
         dctcp.initial_alpha,
         ANY_PART,
         RFC8257,
-        "The estimate of the marked part before anything was measured."
+        "The estimate of the marked part before anything was measured.",
+        DCTCP
     ),
-    setting!(
+    cluster!(
         dctcp.initial_window,
         count(1, 10_000),
         "RFC 6928",
-        "The first window of a connection, in full frames."
+        "The first window of a connection, in full frames.",
+        DCTCP
     ),
-    setting!(
+    cluster!(
         dctcp.min_rto,
         span(Span::from_us(1), HOUR),
         SIGCOMM,
-        "Shortest retransmission timeout."
+        "Shortest retransmission timeout.",
+        DCTCP
     ),
-    setting!(
+    cluster!(
         dctcp.idle_restart,
         Kind::Switch,
         "RFC 5681",
-        "A connection goes back to its first window after a silence of a retransmission timeout."
+        "A connection goes back to its first window after a silence of a retransmission timeout.",
+        DCTCP
     ),
-    setting!(
+    cluster!(
         dctcp.receive_buffer,
         size(Size::from_bytes(64), Size::from_mib(1 << 10)),
         "Linux, tcp_rmem",
-        "What a receiver holds for a connection whose data it does not read while its disk is full."
+        "What a receiver holds for a connection whose data it does not read while its disk is full.",
+        DCTCP
     ),
-    setting!(
+    cluster!(
         dctcp.initiator_link,
         share(Share::ONE, Share::from_percent(1000)),
         OURS,
         "Rate of an initiator's own link over that of the switch's ports; only a faster one lets a single \
-         sender fill a port's queue."
+         sender fill a port's queue.",
+        DCTCP
     ),
-    setting!(
+    cluster!(
         dctcp.sample_every,
         span(NO_TIME, HOUR),
         OURS,
-        "How often the switch's queues and what was acknowledged are sampled for an evaluation; 0 is never."
+        "How often the switch's queues and what was acknowledged are sampled for an evaluation; 0 is never.",
+        DCTCP
     ),
-    setting!(
+    cluster!(
         quirks.queued_windows,
         Kind::Switch,
         SURGE,
         "Replicast-M targets offer windows at the end of a queue, or cancelled ones again, instead of \
          the first hole."
     ),
-    setting!(
+    cluster!(
         quirks.consecutive_triples,
         Kind::Switch,
         SURGE,
         "Replicast-M tries only three bids that follow each other in time, and the last such triple \
          never."
     ),
-    setting!(
+    cluster!(
         quirks.abandon_without_window,
         Kind::Switch,
         SURGE,
         "Replicast-M gives a chunk up for a new one when there is no common window, its time not \
          counted."
     ),
-    setting!(
+    cluster!(
         quirks.keep_idle_window,
         Kind::Switch,
         SURGE,
         "Replicast-H keeps the whole window of a bid that was preferred for its idle target."
     ),
-    setting!(
+    cluster!(
         quirks.coin_toss_extension,
         Kind::Switch,
         SURGE,
         "Replicast-H lets an idle target stretch its window only at the toss of a coin."
     ),
-    setting!(
+    cluster!(
         quirks.free_last_frame,
         Kind::Switch,
         SURGE,
         "UCH does not charge the last frame of a replica to the sender's link."
     ),
-    setting!(
+    cluster!(
         quirks.avoid_previous_group,
         Kind::Switch,
         SURGE,
         "A Replicast initiator never uses the negotiating group of its previous chunk."
     ),
-    setting!(
+    cluster!(
         quirks.early_statistics,
         Kind::Switch,
         SURGE,
         "Chunks of the last hundredth of the run are not counted in chunks_per_s, and disk time is \
          credited when a write is scheduled, in whole percent."
     ),
-    setting!(
+    cluster!(
         workload.load,
         choice::<Load>(),
         PAPER,
         "Closed loop (as fast as the cluster takes it) or open loop (at a given rate)."
     ),
-    setting!(
+    cluster!(
         workload.window,
         count(1, 65_536),
         SURGE,
         "Requests (with workload.mix, chunks) in flight per initiator."
     ),
-    setting!(
+    cluster!(
         workload.arrivals_per_s,
         count(1, 1_000_000_000),
         OURS,
-        "Open loop: mean arrivals per second over all initiators together."
+        "Open loop: mean arrivals per second over all initiators together.",
+        &[("workload.load", &["open"])]
     ),
-    setting!(
+    cluster!(
         workload.chunk_size,
         size(Size::from_bytes(1), Size::from_mib(64)),
         PAPER,
         "Size of every chunk; of the largest ones, with workload.mix."
     ),
-    setting!(
+    cluster!(
         workload.mix,
         Kind::Mix,
         OURS,
         "Sizes of the objects that are put and got, cut into chunks (Replicast only); none: every \
          object is one chunk."
     ),
-    setting!(
+    cluster!(
         workload.get_share,
         ANY_PART,
         OURS,
         "Part of the requests that are gets of chunks stored before."
     ),
-    setting!(
+    cluster!(
         workload.start_spread,
         span(NO_TIME, HOUR),
         OURS,
-        "Closed loop: initiators start at random times within this span; 0 starts all at once."
+        "Closed loop: initiators start at random times within this span; 0 starts all at once.",
+        CLOSED
     ),
-    setting!(
+    cluster!(
         workload.start_interval,
         span(NO_TIME, HOUR),
         OURS,
-        "Closed loop: each initiator starts this much later than the one before it."
+        "Closed loop: each initiator starts this much later than the one before it.",
+        CLOSED
     ),
-    setting!(
+    cluster!(
         workload.preloaded_chunks,
         count(0, 100_000_000),
         OURS,
         "Chunks (or objects of workload.mix) that are on the targets when the run starts, for gets to find."
     ),
-    setting!(faults.message_loss, ANY_PART, OURS, "Part of the control messages that are lost."),
-    setting!(
+    cluster!(faults.message_loss, ANY_PART, OURS, "Part of the control messages that are lost."),
+    cluster!(
         faults.message_duplication,
         ANY_PART,
         OURS,
         "Part of the control messages that arrive twice."
     ),
-    setting!(
+    cluster!(
         faults.message_delay,
         span(NO_TIME, SECOND),
         OURS,
         "Longest extra delay of a control message, uniform from zero: reorders messages."
     ),
-    setting!(
+    cluster!(
         faults.transfer_corruption,
         ANY_PART,
         OURS,
         "Part of the transfers that arrive damaged."
     ),
-    setting!(
+    cluster!(
         faults.targets_down,
         count(0, 1_000_000),
         OURS,
         "Number of targets that stop answering at `faults.down_at`."
     ),
-    setting!(faults.down_at, span(NO_TIME, HOUR), OURS, "When they stop."),
-    setting!(
+    cluster!(faults.down_at, span(NO_TIME, HOUR), OURS, "When they stop."),
+    cluster!(
         faults.up_at,
         span(NO_TIME, HOUR),
         OURS,
         "When they are back, with their data but without reservations; 0 is never."
     ),
-    setting!(
+    cluster!(
         faults.slow_disks,
         count(0, 1_000_000),
         OURS,
         "Number of targets whose disks run at `faults.slow_factor` of its rate."
     ),
-    setting!(
+    cluster!(
         faults.slow_factor,
         ANY_PART,
         OURS,
         "Rate of a slow disk over the rate of a healthy one."
     ),
-    setting!(run.length, span(Span::from_us(1), HOUR), OURS, "Simulated time, warm-up included."),
-    setting!(
+    cluster!(run.length, span(Span::from_us(1), HOUR), OURS, "Simulated time, warm-up included."),
+    cluster!(
         run.warmup,
         span(NO_TIME, HOUR),
         OURS,
         "Simulated time at the start that is left out of the statistics."
     ),
-    setting!(run.fidelity, choice::<Fidelity>(), OURS, "Detail of the network model."),
-    setting!(
+    cluster!(run.fidelity, choice::<Fidelity>(), OURS, "Detail of the network model."),
+    cluster!(
         seeds.first,
         count(0, u64::MAX),
         OURS,
         "The first seed; the others follow it one by one."
     ),
-    setting!(
+    cluster!(
         seeds.count,
         count(1, 100_000),
         OURS,
         "Number of seeds, and so of runs of every point; intervals need at least two."
     ),
-    setting!(
+    cluster!(
         statistics.warmup,
         choice::<WarmupRule>(),
         OURS,
         "Where the warm-up comes from: run.warmup, or pilot runs."
     ),
-    setting!(
+    cluster!(
         statistics.precision,
         share(Share::ZERO, Share::from_percent(50)),
         OURS,
         "More seeds run until chunks_per_s, mean and p99 latency have intervals within this part of \
          them, on each side; 0 takes seeds.count as it is."
     ),
-    setting!(
+    cluster!(
         statistics.max_seeds,
         count(10, 100_000),
         OURS,
         "With a precision: no point runs with more seeds."
     ),
-    setting!(
+    cluster!(
         statistics.max_time,
         span(Span::from_ms(1), Span::from_secs(7 * 86_400)),
         OURS,

@@ -1,7 +1,7 @@
 //! The table against the structs that it fills.
 
-use super::{Kind, Value, all, nearest_key, section_doc};
-use crate::configuration::{Configuration, Seeds, Statistics};
+use super::{CLUSTER, Settings};
+use crate::configuration::{Seeds, Statistics};
 use slotcast_sim::{
     Cluster, Dctcp, Disk, Faults, Network, Protocol, Quirks, Replicast, Run, Scenario, Unicast,
     Workload,
@@ -129,81 +129,22 @@ fn every_field_of_a_scenario_is_a_setting() {
     fields!(Run { length, warmup, fidelity }, "run", keys);
     fields!(Seeds { first, count }, "seeds", keys);
     fields!(Statistics { warmup, precision, max_seeds, max_time }, "statistics", keys);
-    let table: Vec<_> = all().iter().map(|s| s.key).collect();
+    let table: Vec<_> = CLUSTER.keys();
     for key in &keys {
         assert!(table.contains(key), "{key} is a field but not a setting");
     }
     assert_eq!(keys.len(), table.len(), "the table has settings that are no fields");
 }
 
-/// Some value of the kind that is not `not`.
-fn another(kind: &Kind, not: Value) -> Value {
-    let candidates = match *kind {
-        Kind::Count(r) => vec![Value::Count(r.min), Value::Count(r.min + 1)],
-        Kind::Size(r) => vec![Value::Size(r.min), Value::Size(r.max)],
-        Kind::Rate(r) => vec![Value::Rate(r.min), Value::Rate(r.max)],
-        Kind::Span(r) => vec![Value::Span(r.min), Value::Span(r.max)],
-        Kind::Share(r) => vec![Value::Share(r.min), Value::Share(r.max)],
-        Kind::Choice(words) => words.iter().map(|w| Value::Word(w.word)).collect(),
-        Kind::Switch => vec![Value::Switch(false), Value::Switch(true)],
-        Kind::Mix => vec![Value::Mix("4KiB:30% 1MiB:70%".parse().expect("a right mix"))],
-    };
-    candidates.into_iter().find(|v| *v != not).expect("a kind with one value is no setting")
-}
-
-/// A setting changes its own field and no other, and what it prints reads back.
 #[test]
-fn set_and_get_round_trip_and_touch_one_field() {
-    for setting in all() {
-        let value = another(&setting.kind, setting.default());
-        let mut changed = Configuration::default();
-        setting.set(&mut changed, value);
-        assert_ne!(changed, Configuration::default(), "{}", setting.key);
-        for other in all() {
-            let expected = if other.key == setting.key { value } else { other.default() };
-            assert_eq!(other.get(&changed), expected, "{} set {}", setting.key, other.key);
-        }
-        assert_eq!(setting.kind.parse(&value.to_string()), Ok(value), "{}", setting.key);
-    }
-}
-
-#[test]
-fn every_word_of_a_choice_round_trips() {
-    for setting in all() {
-        if let Kind::Choice(words) = setting.kind {
-            for word in words {
-                let mut changed = Configuration::default();
-                setting.set(&mut changed, Value::Word(word.word));
-                assert_eq!(setting.get(&changed), Value::Word(word.word));
-            }
-        }
-    }
+fn the_schema_is_sound() {
+    assert_eq!(CLUSTER.problems(), Vec::<String>::new());
 }
 
 #[test]
 fn a_misspelt_key_or_section_finds_the_right_one() {
-    assert_eq!(nearest_key("cluster.targts"), Some("cluster.targets"));
-    assert_eq!(nearest_key("cluster.link_rate"), Some("network.link_rate"));
-    assert_eq!(nearest_key("targets"), Some("cluster.targets"));
-    assert_eq!(nearest_key("zzzzzzzz"), None);
-}
-
-#[test]
-fn keys_are_unique_and_belong_to_documented_sections() {
-    let mut keys: Vec<_> = all().iter().map(|s| s.key).collect();
-    keys.sort_unstable();
-    keys.dedup();
-    assert_eq!(keys.len(), all().len());
-    for setting in all() {
-        assert!(section_doc(setting.section()).is_some(), "{}", setting.key);
-        assert!(!setting.doc.is_empty() && !setting.source.is_empty(), "{}", setting.key);
-    }
-}
-
-#[test]
-fn every_default_lies_in_its_own_range() {
-    for setting in all() {
-        let text = setting.default().to_string();
-        assert_eq!(setting.kind.parse(&text), Ok(setting.default()), "{}", setting.key);
-    }
+    assert_eq!(CLUSTER.nearest_key("cluster.targts"), Some("cluster.targets"));
+    assert_eq!(CLUSTER.nearest_key("cluster.link_rate"), Some("network.link_rate"));
+    assert_eq!(CLUSTER.nearest_key("targets"), Some("cluster.targets"));
+    assert_eq!(CLUSTER.nearest_key("zzzzzzzz"), None);
 }

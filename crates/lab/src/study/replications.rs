@@ -3,11 +3,12 @@
 use slotcast_sim::Latencies;
 
 use crate::configuration::Seeds;
-use crate::experiment::{Experiment, Point};
+use crate::experiment::Experiment;
 use crate::metrics::Metrics;
 use crate::precision::{Precision, Reached, Stages};
 use crate::report::PointReport;
 use crate::runner::{Completions, Execution, Job};
+use crate::setting::Point;
 use crate::warmup::{Batches, Pilots};
 
 /// The runs of a point, as they come in.

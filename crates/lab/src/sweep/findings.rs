@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::knee::{self, Knee};
 use crate::estimate::Estimate;
-use crate::experiment::{Experiment, SweptAxis};
+use crate::experiment::Experiment;
 use crate::metrics::Metrics;
 use crate::runner::Execution;
-use crate::setting::Value;
+use crate::setting::{SweptAxis, Value};
 
 /// The metrics of a sweep on the grid of its axes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -56,12 +56,12 @@ impl AxisFindings {
     fn of(axis: &SweptAxis) -> AxisFindings {
         let label =
             |row: &Vec<Value>| row.iter().map(Value::to_string).collect::<Vec<_>>().join(" ");
-        let numbers = (0..axis.settings.len()).find_map(|setting| {
+        let numbers = (0..axis.keys.len()).find_map(|setting| {
             let number = |row: &Vec<Value>| row[setting].number().map(|number| number as f64);
             axis.rows.iter().map(number).collect::<Option<Vec<f64>>>()
         });
         AxisFindings {
-            keys: axis.settings.iter().map(|setting| setting.key).collect(),
+            keys: axis.keys.clone(),
             labels: axis.rows.iter().map(label).collect(),
             numbers,
         }
@@ -162,8 +162,7 @@ mod tests {
                 assert!(along.windows(2).all(|pair| pair[0] != pair[1]), "{along:?}");
                 let held = experiment.points[line.points[0]].swept.iter();
                 assert!(
-                    held.filter(|(s, v)| line.label.contains(&format!("{}={v}", s.key))).count()
-                        >= 2
+                    held.filter(|(k, v)| line.label.contains(&format!("{k}={v}"))).count() >= 2
                 );
             }
         }

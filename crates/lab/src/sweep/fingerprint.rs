@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::str::FromStr;
 
 use crate::configuration::Configuration;
-use crate::setting;
+use crate::setting::CLUSTER;
 
 /// 128-bit FNV-1a (Fowler, Noll, Vo): simple, and the same on every machine and in every version of
 /// the program. Nobody who could make two texts collide has a reason to.
@@ -60,8 +60,8 @@ impl RunKey {
     pub fn of(program: &Program, configuration: &Configuration, seed: u64) -> RunKey {
         let mut hash = Fnv::new();
         hash.write(format!("{:032x}\nseed={seed}\n", program.0).as_bytes());
-        for setting in setting::all().iter().filter(|setting| setting.section() != "seeds") {
-            hash.write(format!("{}={}\n", setting.key, setting.get(configuration)).as_bytes());
+        for setting in CLUSTER.settings.iter().filter(|setting| setting.section() != "seeds") {
+            hash.write(format!("{}={}\n", setting.key, setting.text(configuration)).as_bytes());
         }
         RunKey(hash.0)
     }

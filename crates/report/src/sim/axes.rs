@@ -1,6 +1,6 @@
 //! Along which axes an experiment varies, and where its points lie on them.
 
-use slotcast_lab::setting::{Setting, Value};
+use slotcast_lab::setting::Value;
 use slotcast_lab::{Experiment, Point};
 
 use crate::chart::{Axis, Scale};
@@ -10,7 +10,7 @@ const WIDE: f64 = 16.0;
 
 /// One setting that varies on its own.
 pub(super) struct Swept {
-    pub(super) setting: &'static Setting,
+    pub(super) key: &'static str,
     /// Its values, each once: rising if they are numbers, otherwise in the order of the experiment.
     pub(super) values: Vec<Value>,
 }
@@ -35,7 +35,7 @@ impl Swept {
         let (first, last) = (places[0], places[places.len() - 1]);
         let is_wide = places.len() > 2 && first > 0.0 && last >= first * WIDE;
         let scale = if is_wide { Scale::Log } else { Scale::Linear };
-        Axis::new(self.setting.key, self.unit().0).with_scale(scale)
+        Axis::new(self.key, self.unit().0).with_scale(scale)
     }
 
     /// The unit in which the smallest value above zero is written, and how large it is.
@@ -58,7 +58,7 @@ fn base(value: Value) -> Option<f64> {
         Value::Rate(rate) => Some(rate.as_bps() as f64),
         Value::Span(span) => Some(span.as_ns() as f64),
         Value::Share(share) => Some(share.as_f64()),
-        Value::Word(_) | Value::Switch(_) | Value::Mix(_) => None,
+        Value::Word(_) | Value::Switch(_) | Value::Mix(_) | Value::Words(_) => None,
     }
 }
 
@@ -87,7 +87,7 @@ pub(super) fn of(experiment: &Experiment) -> Vec<Swept> {
                 values.push(value);
             }
         }
-        let mut swept = Swept { setting: points[0].swept[key].0, values };
+        let mut swept = Swept { key: points[0].swept[key].0, values };
         if swept.is_numeric() {
             let place = |value: &Value| base(*value).unwrap_or(f64::NAN);
             swept.values.sort_by(|a, b| place(a).total_cmp(&place(b)));
@@ -99,21 +99,21 @@ pub(super) fn of(experiment: &Experiment) -> Vec<Swept> {
 
 /// The value of `of` at `point`.
 pub(super) fn value(point: &Point, of: &Swept) -> Value {
-    let found = point.swept.iter().find(|(setting, _)| setting.key == of.setting.key);
+    let found = point.swept.iter().find(|(key, _)| *key == of.key);
     found.expect("every point has a value for every swept setting").1
 }
 
 /// A short name of `value`: words speak for themselves, the rest needs its key.
-pub(super) fn named(setting: &Setting, value: Value) -> String {
+pub(super) fn named(key: &str, value: Value) -> String {
     match value {
         Value::Word(word) => word.into(),
-        value => format!("{} {value}", setting.key.replace(['.', '_'], " ")),
+        value => format!("{} {value}", key.replace(['.', '_'], " ")),
     }
 }
 
 /// A short name of `point` among the others.
 pub(super) fn label(point: &Point, axes: &[Swept]) -> String {
-    let parts: Vec<_> = axes.iter().map(|axis| named(axis.setting, value(point, axis))).collect();
+    let parts: Vec<_> = axes.iter().map(|axis| named(axis.key, value(point, axis))).collect();
     parts.join(", ")
 }
 
@@ -134,7 +134,7 @@ mod tests {
              disk.rate = [\"400MiB/s\", \"1000MiB/s\", \"400MiB/s\", \"1000MiB/s\"]\n\
              run.length = [\"10ms\", \"10ms\", \"30ms\", \"40ms\"]\n",
         );
-        let keys: Vec<_> = of(&experiment).iter().map(|swept| swept.setting.key).collect();
+        let keys: Vec<_> = of(&experiment).iter().map(|swept| swept.key).collect();
         assert_eq!(keys, ["workload.chunk_size", "disk.rate"]);
     }
 

@@ -124,14 +124,13 @@ fn combinations(
     without: &[&str],
     points: &[Measured<'_>],
 ) -> Vec<(Vec<Value>, String)> {
-    let others: Vec<&Swept> =
-        axes.iter().filter(|axis| !without.contains(&axis.setting.key)).collect();
+    let others: Vec<&Swept> = axes.iter().filter(|axis| !without.contains(&axis.key)).collect();
     let mut found: Vec<(Vec<Value>, String)> = Vec::new();
     for (point, _) in points {
         let values: Vec<Value> = others.iter().map(|axis| axes::value(point, axis)).collect();
         if !found.iter().any(|(known, _)| *known == values) {
             let names =
-                others.iter().zip(&values).map(|(axis, value)| axes::named(axis.setting, *value));
+                others.iter().zip(&values).map(|(axis, value)| axes::named(axis.key, *value));
             let name = names.collect::<Vec<_>>().join(", ");
             found.push((values, name));
         }
@@ -146,7 +145,7 @@ fn matching<'a>(
     points: &'a [Measured<'a>],
 ) -> impl Iterator<Item = &'a Measured<'a>> {
     points.iter().filter(move |(point, _)| {
-        let others = axes.iter().filter(|axis| !without.contains(&axis.setting.key));
+        let others = axes.iter().filter(|axis| !without.contains(&axis.key));
         others.zip(values).all(|(axis, value)| axes::value(point, axis) == *value)
     })
 }
@@ -160,7 +159,7 @@ fn value_axis(metric: &Metric) -> Axis {
 }
 
 fn lines(metric: &Metric, x: &Swept, axes: &[Swept], points: &[Measured<'_>]) -> Option<Chart> {
-    let without = [x.setting.key];
+    let without = [x.key];
     let combinations = combinations(axes, &without, points);
     if combinations.len() > MOST_LINES {
         return None;
@@ -176,7 +175,7 @@ fn lines(metric: &Metric, x: &Swept, axes: &[Swept], points: &[Measured<'_>]) ->
     };
     let lines = combinations.into_iter().enumerate().map(line).collect();
     let plot = Plot::Lines(Lines { lines, marks: Vec::new() });
-    let title = format!("{} over {}", metric.title, x.setting.key);
+    let title = format!("{} over {}", metric.title, x.key);
     let chart = Chart::new(metric.name, title, x.axis(), value_axis(metric), plot);
     Some(chart.with_caption(caption(metric.title)))
 }
@@ -188,7 +187,7 @@ fn bars(metric: &Metric, axes: &[Swept], points: &[Measured<'_>]) -> Option<Char
         [] | [_] => None,
         [.., last] => axes.iter().rev().find(|axis| !axis.is_numeric()).or(Some(last)),
     };
-    let without: Vec<&str> = compared.iter().map(|axis| axis.setting.key).collect();
+    let without: Vec<&str> = compared.iter().map(|axis| axis.key).collect();
     let groups = combinations(axes, &without, points);
     let colours = compared.map_or(1, |axis| axis.values.len());
     if groups.len() > MOST_GROUPS || colours > MOST_LINES {
@@ -204,8 +203,7 @@ fn bars(metric: &Metric, axes: &[Swept], points: &[Measured<'_>]) -> Option<Char
             found.map_or(f64::NAN.into(), |(_, report)| (metric.of)(&report.metrics))
         };
         BarSeries {
-            name: wanted
-                .map_or(metric.axis.0.into(), |(axis, value)| axes::named(axis.setting, value)),
+            name: wanted.map_or(metric.axis.0.into(), |(axis, value)| axes::named(axis.key, value)),
             bars: groups.iter().map(bar).collect(),
             colour,
             light: palette::round(colour) > 0,
@@ -219,7 +217,7 @@ fn bars(metric: &Metric, axes: &[Swept], points: &[Measured<'_>]) -> Option<Char
         series: series.collect(),
         stacked: false,
     });
-    let keys = axes.iter().map(|axis| axis.setting.key).filter(|key| !without.contains(key));
+    let keys = axes.iter().map(|axis| axis.key).filter(|key| !without.contains(key));
     let keys = keys.collect::<Vec<_>>().join(", ");
     let title = format!("{} over {keys}", metric.title);
     let chart = Chart::new(metric.name, title, Axis::new(keys, ""), value_axis(metric), plot);
@@ -233,7 +231,7 @@ fn maps(
     axes: &[Swept],
     points: &[Measured<'_>],
 ) -> Vec<Chart> {
-    let without = [x.setting.key, y.setting.key];
+    let without = [x.key, y.key];
     let combinations = combinations(axes, &without, points);
     if combinations.len() > MOST_MAPS {
         return Vec::new();
@@ -258,9 +256,9 @@ fn maps(
         let number = if values.is_empty() { String::new() } else { format!("-{}", index + 1) };
         Chart::new(
             format!("{}-map{number}", metric.name),
-            format!("{} over {} and {}{of}", metric.title, x.setting.key, y.setting.key),
-            Axis::new(x.setting.key, ""),
-            Axis::new(y.setting.key, ""),
+            format!("{} over {} and {}{of}", metric.title, x.key, y.key),
+            Axis::new(x.key, ""),
+            Axis::new(y.key, ""),
             Plot::Heat(heat),
         )
         .with_caption(format!("{}: mean over the seeds.", metric.title))

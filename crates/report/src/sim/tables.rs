@@ -1,6 +1,7 @@
 //! Tables of metrics, counts and settings, and the same as data.
 
-use slotcast_lab::{Estimate, LatencyMetrics, Metrics, PointReport, SimReport, setting};
+use slotcast_lab::setting::CLUSTER;
+use slotcast_lab::{Configuration, Estimate, LatencyMetrics, Metrics, PointReport, SimReport};
 
 use super::Results;
 use crate::chart::{Mean, unit_text};
@@ -80,7 +81,7 @@ pub(super) fn points(results: &Results<'_>) -> Table {
         .experiment
         .points
         .first()
-        .map(|point| point.swept.iter().map(|(setting, _)| setting.key).collect())
+        .map(|point| point.swept.iter().map(|(key, _)| *key).collect())
         .unwrap_or_default();
     let mut columns: Vec<Column> = swept.iter().map(|key| words(key)).collect();
     columns.extend(
@@ -120,7 +121,8 @@ pub(super) fn points(results: &Results<'_>) -> Table {
 
 /// The settings that differ from their defaults, and all of them.
 pub(super) fn settings(point: &PointReport) -> [Table; 2] {
-    let default = |key: &str| setting::find(key).map(|setting| setting.default().to_string());
+    let defaults = Configuration::default();
+    let default = |key: &str| CLUSTER.find(key).map(|setting| setting.text(&defaults));
     let table = |caption: &str, only_changed: bool| {
         let rows = point.configuration.iter().filter_map(|(key, value)| {
             let default = default(key).unwrap_or_default();

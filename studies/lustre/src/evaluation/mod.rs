@@ -3,7 +3,6 @@
 //! schedulers against each other on mixed tenants.
 
 mod claims;
-mod draft;
 mod experiment;
 mod nrs;
 mod policy;
@@ -18,7 +17,7 @@ mod table;
 mod tenants;
 mod timeouts;
 
-pub use experiment::{LustreExperiment, LustrePoint};
+pub use experiment::{LustreExperiment, LustrePoint, SETTINGS};
 
 use slotcast_lab::{Evaluation, Model, Part};
 
@@ -29,7 +28,9 @@ macro_rules! part {
             title: $title,
             file: concat!("experiments/lustre/", $file, ".toml"),
             text: include_str!(concat!("../../../../experiments/lustre/", $file, ".toml")),
-            model: Model::Other(|part, seeds| runs::prepare(part, seeds, $evaluate)),
+            model: Model::Other(SETTINGS, |part, overrides| {
+                runs::prepare(part, overrides, $evaluate)
+            }),
         }
     };
 }

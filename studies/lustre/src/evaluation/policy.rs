@@ -1,37 +1,52 @@
 //! Schedulers as a file names them.
 
-use slotcast_lab::setting::Word;
+use slotcast_lab::choice;
 use slotcast_schedulers::{
     BatchedBy, BucketBy, Deadlines, Handles, LevelRule, Policy, Quantum, Rule, Slice, TokenBuckets,
     Whom,
 };
-use slotcast_units::{Rate, Share, Size, Span};
+use slotcast_units::{Rate, Share, Span};
 
-/// What a file can choose.
-pub(super) const POLICIES: &[Word] = &[
-    Word { word: "fcfs", doc: "order of arrival" },
-    Word {
-        word: "frr",
-        doc: "round robin over objects with a quantum, by offset within (FRR, OBRR)",
-    },
-    Word { word: "simple-rr", doc: "one request of each object in turn" },
-    Word { word: "greedy", doc: "always the lowest object and offset" },
-    Word { word: "greedy-rr", doc: "by object and offset, going round" },
-    Word { word: "earliest-deadline", doc: "the earliest deadline" },
-    Word { word: "frr-deadline", doc: "FRR behind the two-level deadline" },
-    Word { word: "priority", doc: "the lower class always first" },
-    Word { word: "priority-quantum", doc: "ten requests of a class for one of the next" },
-    Word { word: "time-slices", doc: "two classes with a share of every epoch each" },
-    Word { word: "crrn", doc: "Lustre's round robin over clients" },
-    Word { word: "orr", doc: "Lustre's round robin over objects" },
-    Word { word: "trr", doc: "Lustre's round robin over targets" },
-    Word { word: "tbf", doc: "Lustre's token buckets, one for each class" },
-];
+/// A scheduler that a file can choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PolicyName {
+    Fcfs,
+    Frr,
+    SimpleRr,
+    Greedy,
+    GreedyRr,
+    EarliestDeadline,
+    FrrDeadline,
+    Priority,
+    PriorityQuantum,
+    TimeSlices,
+    Crrn,
+    Orr,
+    Trr,
+    Tbf,
+}
+
+choice!(PolicyName {
+    Fcfs = "fcfs", "order of arrival";
+    Frr = "frr", "round robin over objects with a quantum, by offset within (FRR, OBRR)";
+    SimpleRr = "simple-rr", "one request of each object in turn";
+    Greedy = "greedy", "always the lowest object and offset";
+    GreedyRr = "greedy-rr", "by object and offset, going round";
+    EarliestDeadline = "earliest-deadline", "the earliest deadline";
+    FrrDeadline = "frr-deadline", "FRR behind the two-level deadline";
+    Priority = "priority", "the lower class always first";
+    PriorityQuantum = "priority-quantum", "ten requests of a class for one of the next";
+    TimeSlices = "time-slices", "two classes with a share of every epoch each";
+    Crrn = "crrn", "Lustre's round robin over clients";
+    Orr = "orr", "Lustre's round robin over objects";
+    Trr = "trr", "Lustre's round robin over targets";
+    Tbf = "tbf", "Lustre's token buckets, one for each class";
+});
 
 /// A scheduler and all that any of them can be told.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PolicyChoice {
-    pub(super) policy: &'static str,
+    pub(super) policy: PolicyName,
     /// For `frr`, `crrn`, `orr`, `trr`; zero for the default of each.
     pub(super) quantum: u32,
     /// For `time-slices`: an epoch, and the first class's share of it, and whether FRR rather than FCFS
@@ -51,7 +66,7 @@ pub(super) struct PolicyChoice {
 impl Default for PolicyChoice {
     fn default() -> PolicyChoice {
         PolicyChoice {
-            policy: "fcfs",
+            policy: PolicyName::Fcfs,
             quantum: 0,
             epoch: Span::from_secs(10),
             first_share: Share::from_percent(70),
@@ -72,40 +87,37 @@ impl PolicyChoice {
         let frr = Policy::ObjectRoundRobin(Quantum::Requests(quantum(8)));
         let batched = |by, default| Policy::Batched(by, quantum(default), Handles::All);
         match self.policy {
-            "frr" => frr,
-            "simple-rr" => Policy::ObjectRoundRobin(Quantum::Requests(1)),
-            "greedy" => Policy::Greedy,
-            "greedy-rr" => Policy::GreedyRoundRobin,
-            "earliest-deadline" => Policy::EarliestDeadline(self.otherwise),
-            "frr-deadline" => {
+            PolicyName::Frr => frr,
+            PolicyName::SimpleRr => Policy::ObjectRoundRobin(Quantum::Requests(1)),
+            PolicyName::Greedy => Policy::Greedy,
+            PolicyName::GreedyRr => Policy::GreedyRoundRobin,
+            PolicyName::EarliestDeadline => Policy::EarliestDeadline(self.otherwise),
+            PolicyName::FrrDeadline => {
                 let rule = Deadlines { rate: self.rate, stretch: self.stretch, step: self.step };
                 Policy::DeadlineFirst(rule, Box::new(frr))
             }
-            "priority" => Policy::Levels(LevelRule::Strict, vec![Policy::Fcfs; 3]),
-            "priority-quantum" => {
+            PolicyName::Priority => Policy::Levels(LevelRule::Strict, vec![Policy::Fcfs; 3]),
+            PolicyName::PriorityQuantum => {
                 Policy::Levels(LevelRule::Quantum(vec![100, 10, 1]), vec![Policy::Fcfs; 3])
             }
-            "time-slices" => {
+            PolicyName::TimeSlices => {
                 let inner = if self.frr_inside { frr } else { Policy::Fcfs };
                 let ns = u128::from(self.epoch.as_ns()) * u128::from(self.first_share.as_ppm());
                 let first = u64::try_from(ns / 1_000_000).unwrap_or(u64::MAX);
                 let spans = [Span::from_ns(first), self.epoch.saturating_sub(Span::from_ns(first))];
                 Policy::TimeSlices(spans.map(|span| Slice { span, policy: inner.clone() }).into())
             }
-            "crrn" => batched(BatchedBy::Client, 8),
-            "orr" => batched(BatchedBy::Object, 256),
-            "trr" => batched(BatchedBy::Target, 256),
-            "tbf" => {
+            PolicyName::Crrn => batched(BatchedBy::Client, 8),
+            PolicyName::Orr => batched(BatchedBy::Object, 256),
+            PolicyName::Trr => batched(BatchedBy::Target, 256),
+            PolicyName::Tbf => {
                 let first =
                     Rule { whom: Whom::Class(slotcast_schedulers::ClassId(0)), rate: 10_000 };
                 let rest = Rule { whom: Whom::All, rate: self.tokens };
                 let rules = vec![first, rest];
                 Policy::TokenBuckets(BucketBy::Class, TokenBuckets::DEPTH, rules)
             }
-            _ => Policy::Fcfs,
+            PolicyName::Fcfs => Policy::Fcfs,
         }
     }
 }
-
-/// Largest size that a setting may have.
-pub(super) const MOST: Size = Size::from_mib(1 << 30);

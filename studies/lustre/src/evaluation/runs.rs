@@ -1,8 +1,6 @@
 //! The runs of one part of the evaluation.
 
-use slotcast_lab::{
-    Done, Findings, InputError, Part, Progress, Runner, Runs, Seeds, UNITS_PER_RUN, mix,
-};
+use slotcast_lab::{Done, Findings, InputError, Part, Progress, Runner, Runs, UNITS_PER_RUN, mix};
 
 use super::experiment::{LustreExperiment, LustrePoint};
 use crate::{LustreReport, LustreScenario, run_lustre};
@@ -36,13 +34,10 @@ struct LustreRuns {
 /// Reads a part's file.
 pub(super) fn prepare(
     part: &Part,
-    seeds: Option<u32>,
+    overrides: &[String],
     evaluate: fn(&[Measured]) -> Findings,
 ) -> Result<Box<dyn Runs>, Box<InputError>> {
-    let mut experiment = LustreExperiment::from_toml(part.file, part.text)?;
-    if let Some(count) = seeds {
-        experiment.seeds = Seeds { count, ..experiment.seeds };
-    }
+    let experiment = LustreExperiment::from_toml(part.file, part.text, overrides)?;
     Ok(Box::new(LustreRuns { experiment, evaluate }))
 }
 

@@ -1,168 +1,202 @@
-//! Everything that a Lustre experiment can say: keys, kinds, meanings.
+//! The settings of a Lustre experiment: keys, kinds, meanings.
 
-use slotcast_lab::Seeds;
-use slotcast_lab::nearest::nearest;
-use slotcast_lab::setting::{Field, Kind, Range, Value, Word};
+use slotcast_lab::setting::{
+    Blocks, Field, Kind, Only, Schema, Setting, Value, choice, count, rate, share, size, span,
+};
+use slotcast_lab::{Seeds, choice, setting};
 use slotcast_schedulers::timeout::{EarlyRule, EstimatorKind};
-use slotcast_units::{Rate, Share, Size, Span};
+use slotcast_units::{Share, Size, Span};
 
-use super::policy::{MOST, POLICIES, PolicyChoice};
-use crate::{Access, ElevatorKind, Files, Job, LustreScenario, TimeoutRule, TimeoutSettings, Work};
+use super::policy::{PolicyChoice, PolicyName};
+use crate::{Access, ElevatorKind, Files, Job, LustreScenario, TimeoutRule, Work, check_lustre};
 
 /// What is set, before it is put together.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Stated {
-    pub(super) scenario: LustreScenario,
-    pub(super) policy: PolicyChoice,
+    scenario: LustreScenario,
+    policy: PolicyChoice,
+    timeout_rule: TimeoutName,
+    early: EarlyName,
     pub(super) seeds: Seeds,
 }
 
-/// Where a value goes.
-#[derive(Clone, Copy)]
-pub(super) enum Target {
-    /// The file system, the scheduler, or the seeds.
-    Whole(fn(&mut Stated, Value)),
-    /// Every job, or the one in whose block it stands.
-    Job(fn(&mut Job, Value)),
-}
-
-/// One key.
-pub(super) struct LustreSetting {
-    pub(super) key: &'static str,
-    pub(super) kind: Kind,
-    pub(super) doc: &'static str,
-    pub(super) target: Target,
-}
-
-/// Sections in the order of the documentation.
-pub(super) const SECTIONS: [&str; 13] = [
-    "job",
-    "client",
-    "network",
-    "ost",
-    "scheduler",
-    "elevator",
-    "disk",
-    "cache",
-    "mdt",
-    "layout",
-    "timeout",
-    "sample",
-    "seeds",
-];
-
-const fn count(min: u64, max: u64) -> Kind {
-    Kind::Count(Range { min, max })
-}
-const SIZE: Kind = Kind::Size(Range { min: Size::ZERO, max: MOST });
-const RATE: Kind =
-    Kind::Rate(Range { min: Rate::from_bps(1_000_000), max: Rate::from_bps(10_000_000_000_000) });
-const SPAN: Kind = Kind::Span(Range { min: Span::ZERO, max: Span::from_secs(86_400) });
-const PART: Kind = Kind::Share(Range { min: Share::from_percent(1), max: Share::from_percent(99) });
-const FACTOR: Kind = Kind::Share(Range { min: Share::ZERO, max: Share::from_percent(1000) });
-
-const ELEVATORS: &[Word] = &[
-    Word { word: "noop", doc: "order of arrival" },
-    Word { word: "deadline", doc: "writes before reads, the lowest place first" },
-];
-const FILES: &[Word] = &[
-    Word { word: "per-process", doc: "each client its own" },
-    Word { word: "shared", doc: "all the same one" },
-];
-const WORK: &[Word] = &[
-    Word { word: "write", doc: "write" },
-    Word { word: "read", doc: "read what is there" },
-    Word { word: "write-read", doc: "write, and when all have written read it" },
-];
-const ACCESS: &[Word] = &[
-    Word { word: "sequential", doc: "from the beginning to the end" },
-    Word { word: "random", doc: "at multiples of the transfer size" },
-];
-const TIMEOUTS: &[Word] = &[
-    Word { word: "off", doc: "clients wait for ever" },
-    Word { word: "fixed", doc: "timeout.fixed" },
-    Word { word: "max", doc: "from the longest service time in the window" },
-    Word { word: "lcf", doc: "from a line of least squares" },
-    Word { word: "aet", doc: "from the mean execution time and the queue (LOAD)" },
-];
-const EARLY: &[Word] = &[
-    Word { word: "off", doc: "none" },
-    Word { word: "before-deadline", doc: "shortly before a client gives up (ERP)" },
-    Word {
-        word: "at-arrival-too",
-        doc: "also at arrival, if the client allows too little (ERPCK)",
-    },
-];
-
-fn word(value: Value) -> &'static str {
-    match value {
-        Value::Word(word) => word,
-        _ => unreachable!("a choice is a word"),
+impl Default for Stated {
+    fn default() -> Stated {
+        Stated {
+            scenario: LustreScenario::default(),
+            policy: PolicyChoice::default(),
+            timeout_rule: TimeoutName::Off,
+            early: EarlyName::Off,
+            seeds: Seeds { count: 1, ..Seeds::default() },
+        }
     }
 }
 
+impl Stated {
+    /// What is simulated.
+    pub(super) fn scenario(&self) -> LustreScenario {
+        let mut scenario = self.scenario.clone();
+        scenario.scheduler.policy = self.policy.policy();
+        let timeout = &mut scenario.timeout;
+        timeout.rule = match self.timeout_rule {
+            TimeoutName::Off => TimeoutRule::Off,
+            TimeoutName::Fixed => TimeoutRule::Fixed(timeout.initial),
+            TimeoutName::Max => TimeoutRule::Adaptive(EstimatorKind::Max),
+            TimeoutName::Lcf => TimeoutRule::Adaptive(EstimatorKind::Lcf),
+            TimeoutName::Aet => TimeoutRule::Adaptive(EstimatorKind::Aet),
+        };
+        timeout.early = match self.early {
+            EarlyName::Off => None,
+            EarlyName::BeforeDeadline => Some(EarlyRule::BeforeDeadline),
+            EarlyName::AtArrivalToo => Some(EarlyRule::AtArrivalToo(timeout.stretch)),
+        };
+        scenario
+    }
+}
+
+/// How clients wait, as a file says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TimeoutName {
+    Off,
+    Fixed,
+    Max,
+    Lcf,
+    Aet,
+}
+
+/// When servers grant more time, as a file says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EarlyName {
+    Off,
+    BeforeDeadline,
+    AtArrivalToo,
+}
+
+choice!(ElevatorKind {
+    Noop = "noop", "order of arrival";
+    Deadline = "deadline", "writes before reads, the lowest place first";
+});
+choice!(Files {
+    PerProcess = "per-process", "each client its own";
+    Shared = "shared", "all the same one";
+});
+choice!(Work {
+    Write = "write", "write";
+    Read = "read", "read what is there";
+    WriteRead = "write-read", "write, and when all have written read it";
+});
+choice!(Access {
+    Sequential = "sequential", "from the beginning to the end";
+    Random = "random", "at multiples of the transfer size";
+});
+choice!(TimeoutName {
+    Off = "off", "clients wait for ever";
+    Fixed = "fixed", "timeout.initial";
+    Max = "max", "from the longest service time in the window";
+    Lcf = "lcf", "from a line of least squares";
+    Aet = "aet", "from the mean execution time and the queue (LOAD)";
+});
+choice!(EarlyName {
+    Off = "off", "none";
+    BeforeDeadline = "before-deadline", "shortly before a client gives up (ERP)";
+    AtArrivalToo = "at-arrival-too", "also at arrival, if the client allows too little (ERPCK)";
+});
+
+/// The settings of the simulated Lustre.
+pub(super) static LUSTRE: Schema<Stated> = Schema {
+    model: "lustre",
+    sections: &[
+        ("job", "groups of equal clients: who does what"),
+        ("client", "the clients' side of an RPC"),
+        ("network", "links and switch"),
+        ("ost", "object storage targets"),
+        ("scheduler", "in which order an OST executes what is asked of it"),
+        ("elevator", "what merges and sorts requests in front of a disk"),
+        ("disk", "the disks of an OST"),
+        ("cache", "a write-back cache in front of the disks"),
+        ("mdt", "the metadata target"),
+        ("layout", "how files are spread over OSTs"),
+        ("timeout", "how long clients wait"),
+        ("sample", "what is measured over time"),
+        ("seeds", "replications: every point runs once with each seed"),
+    ],
+    settings: ALL,
+    blocks: Some(Blocks {
+        section: "job",
+        add: |stated, name, set| {
+            let job = Job { name: name.into(), ..Job::default() };
+            let mut one = Stated::default();
+            one.scenario.jobs.push(job);
+            set(&mut one);
+            stated.scenario.jobs.append(&mut one.scenario.jobs);
+        },
+    }),
+    check: |stated| check_lustre(&stated.scenario()),
+};
+
+/// What a setting of jobs has: the first job's value, or where there is none the default.
+fn first_job<T: Field>(stated: &Stated, field: impl Fn(&Job) -> &T) -> Option<Value> {
+    match stated.scenario.jobs.first() {
+        Some(job) => field(job).to_value(),
+        None => field(&Job::default()).to_value(),
+    }
+}
+
+const SIZE: Kind = size(Size::ZERO, Size::from_mib(1 << 30));
+const RATE: Kind = rate();
+const SPAN: Kind = span(Span::ZERO, Span::from_secs(86_400));
+const PART: Kind = share(Share::from_percent(1), Share::from_percent(99));
+const FACTOR: Kind = share(Share::ZERO, Share::from_percent(1000));
+
+const SIMULATOR: &str = "Lustre-Simulator 950d9e2";
+const OURS: &str = "our choice";
+
 macro_rules! whole {
-    ($section:ident . $name:ident, $kind:expr, $doc:expr) => {
-        LustreSetting {
-            key: concat!(stringify!($section), ".", stringify!($name)),
-            kind: $kind,
-            doc: $doc,
-            target: Target::Whole(|stated, value| {
-                stated.scenario.$section.$name = Field::from_value(value);
-            }),
-        }
+    ($section:ident . $name:ident, $kind:expr, $($rest:tt)*) => {
+        setting!(
+            concat!(stringify!($section), ".", stringify!($name)),
+            scenario.$section.$name,
+            $kind,
+            SIMULATOR,
+            $($rest)*
+        )
     };
-    (scheduler $name:ident, $kind:expr, $doc:expr) => {
-        LustreSetting {
-            key: concat!("scheduler.", stringify!($name)),
-            kind: $kind,
-            doc: $doc,
-            target: Target::Whole(|stated, value| stated.policy.$name = Field::from_value(value)),
-        }
+    (scheduler $name:ident, $kind:expr, $($rest:tt)*) => {
+        setting!(concat!("scheduler.", stringify!($name)), policy.$name, $kind, OURS, $($rest)*)
     };
-    ($key:literal, $kind:expr, $doc:expr, $set:expr) => {
-        LustreSetting { key: $key, kind: $kind, doc: $doc, target: Target::Whole($set) }
+    ($key:literal, $($path:ident).+, $kind:expr, $doc:expr) => {
+        setting!($key, $($path).+, $kind, OURS, $doc)
     };
 }
 macro_rules! job {
     ($name:ident, $kind:expr, $doc:expr) => {
-        LustreSetting {
-            key: concat!("job.", stringify!($name)),
-            kind: $kind,
-            doc: $doc,
-            target: Target::Job(|job, value| job.$name = Field::from_value(value)),
-        }
-    };
-    ($key:literal, $kind:expr, $doc:expr, $set:expr) => {
-        LustreSetting { key: $key, kind: $kind, doc: $doc, target: Target::Job($set) }
+        Setting::new(
+            concat!("job.", stringify!($name)),
+            $kind,
+            OURS,
+            $doc,
+            &[],
+            |stated| first_job(stated, |job| &job.$name),
+            |stated, value| {
+                for job in &mut stated.scenario.jobs {
+                    job.$name = Field::from_value(value);
+                }
+            },
+        )
     };
 }
 
-pub(super) static ALL: &[LustreSetting] = &[
+const SLICES: &[Only] = &[("scheduler.policy", &["time-slices"])];
+const DEADLINES: &[Only] = &[("scheduler.policy", &["frr-deadline"])];
+const OPENS: &[Only] = &[("mdt.opens", &["true"])];
+const EARLY: &[Only] = &[("timeout.early", &["before-deadline", "at-arrival-too"])];
+
+static ALL: &[Setting<Stated>] = &[
     job!(clients, count(1, 1_000_000), "Number of clients."),
-    job!(
-        "job.class",
-        count(0, 100),
-        "Their class, for schedulers that know classes.",
-        |job, value| {
-            job.class = u16::try_from(u64::from_value(value)).expect("the range is within 16 bits");
-        }
-    ),
-    job!("job.files", Kind::Choice(FILES), "Which files.", |job, value| {
-        let is_shared = word(value) == "shared";
-        job.files = if is_shared { Files::Shared } else { Files::PerProcess };
-    }),
-    job!("job.work", Kind::Choice(WORK), "What they do.", |job, value| {
-        job.work = match word(value) {
-            "read" => Work::Read,
-            "write-read" => Work::WriteRead,
-            _ => Work::Write,
-        };
-    }),
-    job!("job.access", Kind::Choice(ACCESS), "In which order.", |job, value| {
-        let is_random = word(value) == "random";
-        job.access = if is_random { Access::Random } else { Access::Sequential };
-    }),
+    job!(class, count(0, 100), "Their class, for schedulers that know classes."),
+    job!(files, choice::<Files>(), "Which files."),
+    job!(work, choice::<Work>(), "What they do."),
+    job!(access, choice::<Access>(), "In which order."),
     job!(size, SIZE, "Bytes of each client."),
     job!(transfer, SIZE, "Bytes of one call, and of an RPC at most."),
     job!(direct, Kind::Switch, "Whether a call returns when its data is on disk."),
@@ -184,23 +218,17 @@ pub(super) static ALL: &[LustreSetting] = &[
     whole!(ost.count, count(1, 100_000), "Object storage targets."),
     whole!(ost.threads, count(1, 100_000), "Service threads of each."),
     whole!(ost.allocation_time, SPAN, "Time to allocate or look up the blocks of a request."),
-    whole!("scheduler.policy", Kind::Choice(POLICIES), "Order of execution.", |stated, value| {
-        stated.policy.policy = word(value);
-    }),
+    whole!("scheduler.policy", policy.policy, choice::<PolicyName>(), "Order of execution."),
     whole!(scheduler quantum, count(0, 1_000_000), "Requests in a turn; 0 for the policy's default."),
-    whole!(scheduler epoch, SPAN, "Length of an epoch of time slices."),
-    whole!(scheduler first_share, PART, "The first class's part of it."),
-    whole!(scheduler frr_inside, Kind::Switch, "FRR rather than FCFS within a class."),
-    whole!(scheduler rate, RATE, "What dynamic deadlines trust the server to sustain."),
-    whole!(scheduler stretch, FACTOR, "By how much they stretch the time for pending work."),
-    whole!(scheduler step, SPAN, "What a dynamic deadline adds to the one before."),
-    whole!(scheduler otherwise, SPAN, "Deadline of requests that name none."),
-    whole!(scheduler tokens, count(1, 10_000), "Requests per second of every class but the first."),
-    whole!("elevator.kind", Kind::Choice(ELEVATORS), "Order on disk.", |stated, value| {
-        let is_noop = word(value) == "noop";
-        let kind = if is_noop { ElevatorKind::Noop } else { ElevatorKind::Deadline };
-        stated.scenario.elevator.kind = kind;
-    }),
+    whole!(scheduler epoch, SPAN, "Length of an epoch of time slices.", SLICES),
+    whole!(scheduler first_share, PART, "The first class's part of it.", SLICES),
+    whole!(scheduler frr_inside, Kind::Switch, "FRR rather than FCFS within a class.", SLICES),
+    whole!(scheduler rate, RATE, "What dynamic deadlines trust the server to sustain.", DEADLINES),
+    whole!(scheduler stretch, FACTOR, "By how much they stretch the time for pending work.", DEADLINES),
+    whole!(scheduler step, SPAN, "What a dynamic deadline adds to the one before.", DEADLINES),
+    whole!(scheduler otherwise, SPAN, "Deadline of requests that name none.", &[("scheduler.policy", &["earliest-deadline"])]),
+    whole!(scheduler tokens, count(1, 10_000), "Requests per second of every class but the first.", &[("scheduler.policy", &["tbf"])]),
+    whole!(elevator.kind, choice::<ElevatorKind>(), "Order on disk."),
     whole!(elevator.merge_limit, SIZE, "Largest request after merging."),
     whole!(elevator.unplug_delay, SPAN, "How long an elevator stays plugged."),
     whole!(elevator.unplug_at, count(1, 100_000), "Requests that unplug it."),
@@ -216,96 +244,33 @@ pub(super) static ALL: &[LustreSetting] = &[
     whole!(cache.size, SIZE, "Room of the write-back cache of an OST; 0B for none."),
     whole!(cache.rate, RATE, "Rate into it and out of it."),
     whole!(mdt.opens, Kind::Switch, "Whether files are opened first."),
-    whole!(mdt.threads, count(1, 100_000), "Service threads of the MDT."),
-    whole!(mdt.open_time, SPAN, "Time to open a file."),
+    whole!(mdt.threads, count(1, 100_000), "Service threads of the MDT.", OPENS),
+    whole!(mdt.open_time, SPAN, "Time to open a file.", OPENS),
     whole!(layout.stripe_count, count(0, 100_000), "OSTs of a file; 0 for all."),
     whole!(layout.stripe_size, SIZE, "Bytes on one OST before the next one's turn."),
-    whole!("timeout.rule", Kind::Choice(TIMEOUTS), "How long clients wait.", |stated, value| {
-        let timeout = &mut stated.scenario.timeout;
-        timeout.rule = match word(value) {
-            "fixed" => TimeoutRule::Fixed(timeout.initial),
-            "max" => TimeoutRule::Adaptive(EstimatorKind::Max),
-            "lcf" => TimeoutRule::Adaptive(EstimatorKind::Lcf),
-            "aet" => TimeoutRule::Adaptive(EstimatorKind::Aet),
-            _ => TimeoutRule::Off,
-        };
-    }),
+    whole!("timeout.rule", timeout_rule, choice::<TimeoutName>(), "How long clients wait."),
     whole!(timeout.history, SPAN, "Length of the sliding time window."),
     whole!(timeout.parts, count(1, 1000), "Its sub-windows."),
     whole!(timeout.stretch, FACTOR, "What the estimate is multiplied with."),
     whole!(timeout.margin, SPAN, "What is added to it."),
-    whole!(
-        "timeout.initial",
-        SPAN,
-        "The fixed timeout; the estimate before the first reply.",
-        initial
-    ),
+    whole!(timeout.initial, SPAN, "The fixed timeout; the estimate before the first reply."),
     whole!(timeout.first, SPAN, "If set, the timeout before the first reply."),
     whole!(timeout.at_least, SPAN, "Shortest timeout."),
     whole!(timeout.at_most, SPAN, "Longest timeout."),
-    whole!(
-        "timeout.early",
-        Kind::Choice(EARLY),
-        "When servers grant more time.",
-        |stated, value| {
-            let timeout = &mut stated.scenario.timeout;
-            timeout.early = match word(value) {
-                "before-deadline" => Some(EarlyRule::BeforeDeadline),
-                "at-arrival-too" => Some(EarlyRule::AtArrivalToo(timeout.stretch)),
-                _ => None,
-            };
-        }
-    ),
-    whole!(timeout.early_margin, SPAN, "How long before a deadline they do."),
-    whole!(timeout.early_extra, SPAN, "How much they grant."),
+    whole!("timeout.early", early, choice::<EarlyName>(), "When servers grant more time."),
+    whole!(timeout.early_margin, SPAN, "How long before a deadline they do.", EARLY),
+    whole!(timeout.early_extra, SPAN, "How much they grant.", EARLY),
     whole!(sample.interval, SPAN, "Length of a sample over time; 0s for none."),
-    whole!("seeds.first", count(0, u64::MAX), "The first seed.", |stated, value| {
-        stated.seeds.first = Field::from_value(value);
-    }),
-    whole!("seeds.count", count(1, 100_000), "How many seeds.", |stated, value| {
-        stated.seeds.count = Field::from_value(value);
-    }),
+    whole!("seeds.first", seeds.first, count(0, u64::MAX), "The first seed."),
+    whole!("seeds.count", seeds.count, count(1, 100_000), "How many seeds."),
 ];
-
-fn initial(stated: &mut Stated, value: Value) {
-    let TimeoutSettings { rule, initial, .. } = &mut stated.scenario.timeout;
-    *initial = Field::from_value(value);
-    if let TimeoutRule::Fixed(span) = rule {
-        *span = *initial;
-    }
-}
-
-/// The setting called `key`.
-pub(super) fn find(key: &str) -> Option<&'static LustreSetting> {
-    ALL.iter().find(|setting| setting.key == key)
-}
-
-/// The key most like `key`, in whatever section.
-pub(super) fn nearest_key(key: &str) -> Option<&'static str> {
-    let name = |key: &'static str| key.rsplit_once('.').map_or(key, |(_, name)| name);
-    let wanted = key.rsplit_once('.').map_or(key, |(_, name)| name);
-    nearest(key, ALL.iter().map(|setting| setting.key)).or_else(|| {
-        let near = nearest(wanted, ALL.iter().map(|setting| name(setting.key)))?;
-        ALL.iter().map(|setting| setting.key).find(|key| name(key) == near)
-    })
-}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_unique_sorted_by_section_and_documented() {
-        let mut sections: Vec<&str> = Vec::new();
-        for (index, setting) in ALL.iter().enumerate() {
-            assert!(ALL[..index].iter().all(|other| other.key != setting.key), "{}", setting.key);
-            assert!(setting.doc.ends_with('.'), "{}", setting.key);
-            let (section, _) = setting.key.split_once('.').expect("section and name");
-            assert!(SECTIONS.contains(&section), "{section}");
-            if sections.last() != Some(&section) {
-                assert!(!sections.contains(&section), "{section} is in two places");
-                sections.push(section);
-            }
-        }
+    fn the_schema_is_sound() {
+        assert_eq!(LUSTRE.problems(), Vec::<String>::new());
     }
 }

@@ -1,8 +1,9 @@
 //! Three tenants under every policy.
 
+use slotcast_lab::setting::Choice;
 use slotcast_lab::{Figures, Findings};
 
-use super::policy::POLICIES;
+use super::policy::PolicyName;
 use super::rows::{at, row};
 use super::runs::Measured;
 use crate::{JobReport, LustreReport, PhaseReport};
@@ -16,7 +17,7 @@ fn phase<'a>(report: &'a LustreReport, job: &str) -> Option<&'a PhaseReport> {
 /// What every tenant gets under every policy.
 pub(super) fn tenants(measured: &[Measured]) -> Findings {
     let mut rows = Vec::new();
-    for policy in POLICIES {
+    for policy in PolicyName::WORDS {
         let Some(measured) = at(measured, &[("scheduler.policy", policy.word)]) else { continue };
         let mut add = |what: &str, job: &str, unit, of: fn(&PhaseReport) -> f64| {
             let samples = measured.per_seed(|report| phase(report, job).map_or(f64::NAN, of));

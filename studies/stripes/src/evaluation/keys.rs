@@ -1,10 +1,10 @@
-//! Everything that an experiment about stripes can say.
+//! The settings of an experiment about stripes.
 
-use slotcast_lab::setting::{Choice, Field, Kind, Range, Value};
-use slotcast_lab::{Seeds, choice};
+use slotcast_lab::setting::{Kind, Schema, Setting, choice, count, share, size, span};
+use slotcast_lab::{Seeds, choice, setting};
 use slotcast_units::{Share, Size, Span};
 
-use crate::{Bottleneck, Mode, Scenario, SecondCache, Units};
+use crate::{Bottleneck, Mode, Scenario, SecondCache, Units, check};
 
 /// What a file sets.
 #[derive(Debug, Clone, Default)]
@@ -13,21 +13,24 @@ pub(super) struct Setup {
     pub(super) seeds: Seeds,
 }
 
-/// One key of a file.
-#[derive(Debug)]
-pub(super) struct StripeKey {
-    /// `section.name`.
-    pub(super) key: &'static str,
-    /// Unit and range.
-    pub(super) kind: Kind,
-    pub(super) set: fn(&mut Setup, Value),
-}
-
-impl StripeKey {
-    pub(super) fn section(&self) -> &'static str {
-        self.key.split_once('.').map_or(self.key, |(section, _)| section)
-    }
-}
+/// The settings of the simulated stripes.
+pub(super) static STRIPES: Schema<Setup> = Schema {
+    model: "stripes",
+    sections: &[
+        ("stripes", "the stripes, and who keeps parity and data together"),
+        ("clients", "who writes, and what"),
+        ("network", "the links of every node"),
+        ("disk", "the disk of each server"),
+        ("cache", "what servers have in memory"),
+        ("costs", "what computing and locks cost"),
+        ("patience", "how long the machines wait"),
+        ("run", "how long"),
+        ("seeds", "replications: every point runs once with each seed"),
+    ],
+    settings: KEYS,
+    blocks: None,
+    check: |setup| check(&setup.scenario),
+};
 
 choice!(Mode {
     StripeLock = "stripe-lock", "clients keep parity and data together, with a lock for each stripe";
@@ -46,75 +49,149 @@ choice!(SecondCache {
     Ssd = "ssd", "what is not in memory is read from an SSD";
 });
 
-const fn count(min: u64, max: u64) -> Kind {
-    Kind::Count(Range { min, max })
-}
-
-const fn choice<T: Choice>() -> Kind {
-    Kind::Choice(T::WORDS)
-}
-
 const HOUR: Span = Span::from_secs(3600);
-const TIME: Kind = Kind::Span(Range { min: Span::ZERO, max: HOUR });
-const LONGER: Kind = Kind::Span(Range { min: Span::from_ns(1), max: HOUR });
-const PART: Kind = Kind::Share(Range { min: Share::ZERO, max: Share::ONE });
-const EXPONENT: Kind = Kind::Share(Range { min: Share::ZERO, max: Share::from_percent(400) });
-const UNIT: Kind = Kind::Size(Range { min: Size::from_bytes(1), max: Size::from_mib(1024) });
+const TIME: Kind = span(Span::ZERO, HOUR);
+const LONGER: Kind = span(Span::from_ns(1), HOUR);
+const PART: Kind = share(Share::ZERO, Share::ONE);
+const EXPONENT: Kind = share(Share::ZERO, Share::from_percent(400));
+const UNIT: Kind = size(Size::from_bytes(1), Size::from_mib(1024));
+
+const SUNO: &str = "Overcoming write penalties, 2012: cluster Suno";
+const OURS: &str = "our choice";
 
 macro_rules! key {
-    ($section:ident . $name:ident, $kind:expr) => {
-        key!(@ scenario.$section.$name, concat!(stringify!($section), ".", stringify!($name)), $kind)
-    };
-    (@ $($path:ident).*, $key:expr, $kind:expr) => {
-        StripeKey {
-            key: $key,
-            kind: $kind,
-            set: |setup, value| setup.$($path).* = Field::from_value(value),
-        }
+    ($section:ident . $name:ident, $($rest:tt)*) => {
+        setting!(
+            concat!(stringify!($section), ".", stringify!($name)),
+            scenario.$section.$name,
+            $($rest)*
+        )
     };
 }
 
-/// Every key, section by section.
-pub(super) static KEYS: &[StripeKey] = &[
-    key!(stripes.mode, choice::<Mode>()),
-    key!(stripes.data, count(1, 254)),
-    key!(stripes.parity, count(1, 16)),
-    key!(stripes.unit, UNIT),
-    key!(stripes.count, count(1, 100_000)),
-    key!(clients.count, count(1, 10_000)),
-    key!(clients.units, choice::<Units>()),
-    key!(clients.zipf, EXPONENT),
-    key!(network.transfer, LONGER),
-    key!(network.transfer_pair, LONGER),
-    key!(network.message, TIME),
-    key!(network.bottleneck, choice::<Bottleneck>()),
-    key!(disk.write, TIME),
-    key!(disk.spread, TIME),
-    key!(disk.read, TIME),
-    key!(disk.access, TIME),
-    key!(cache.data_hits, PART),
-    key!(cache.parity_hits, PART),
-    key!(cache.second, choice::<SecondCache>()),
-    key!(cache.ssd_read, TIME),
-    key!(cache.prefetch, Kind::Switch),
-    key!(costs.parity, TIME),
-    key!(costs.lock, TIME),
-    key!(patience.retry, LONGER),
-    key!(patience.lease, LONGER),
-    key!(run.warmup, TIME),
-    key!(run.length, LONGER),
-    key!(@ seeds.first, "seeds.first", count(0, u64::MAX)),
-    key!(@ seeds.count, "seeds.count", count(1, 100_000)),
+static KEYS: &[Setting<Setup>] = &[
+    key!(stripes.mode, choice::<Mode>(), OURS, "Who keeps parity and data together."),
+    key!(stripes.data, count(1, 254), SUNO, "Data units of a stripe."),
+    key!(stripes.parity, count(1, 16), SUNO, "Parity units of a stripe."),
+    key!(stripes.unit, UNIT, SUNO, "Size of a unit."),
+    key!(
+        stripes.count,
+        count(1, 100_000),
+        SUNO,
+        "Number of stripes; each begins at the next server."
+    ),
+    key!(
+        clients.count,
+        count(1, 10_000),
+        SUNO,
+        "Number of clients, each with one write after another."
+    ),
+    key!(clients.units, choice::<Units>(), SUNO, "Which unit of a stripe a client writes."),
+    key!(
+        clients.zipf,
+        EXPONENT,
+        OURS,
+        "Exponent of Zipf's law over the stripes; 0% chooses each with the same chance."
+    ),
+    key!(network.transfer, LONGER, SUNO, "Time of a message of 1 MiB."),
+    key!(
+        network.transfer_pair,
+        LONGER,
+        SUNO,
+        "Time of two messages of 1 MiB from one sender to two receivers at once."
+    ),
+    key!(
+        network.message,
+        TIME,
+        SUNO,
+        "Time of a small message, and the part of the other two that does not depend on the size."
+    ),
+    key!(network.bottleneck, choice::<Bottleneck>(), OURS, "What limits a message that is alone."),
+    key!(disk.write, TIME, SUNO, "Time to write 1 MiB."),
+    key!(disk.spread, TIME, SUNO, "How much shorter or longer a write may be: evenly distributed."),
+    key!(disk.read, TIME, OURS, "Time to read 1 MiB."),
+    key!(disk.access, TIME, OURS, "The part of both that does not depend on the size."),
+    key!(cache.data_hits, PART, OURS, "How often the content of a data unit is in memory."),
+    key!(cache.parity_hits, PART, OURS, "How often the content of a parity unit is in memory."),
+    key!(cache.second, choice::<SecondCache>(), OURS, "Where contents are that are not in memory."),
+    key!(
+        cache.ssd_read,
+        TIME,
+        OURS,
+        "Time to read 1 MiB from the SSD.",
+        &[("cache.second", &["ssd"])]
+    ),
+    key!(
+        cache.prefetch,
+        Kind::Switch,
+        OURS,
+        "Whether a data server fetches the old content while the new one arrives; coordinated mode only.",
+        &[("stripes.mode", &["coordinated"])]
+    ),
+    key!(costs.parity, TIME, SUNO, "Time to compute a unit of 1 MiB from others."),
+    key!(
+        costs.lock,
+        TIME,
+        SUNO,
+        "Time to acquire and to release a lock, the four messages included."
+    ),
+    key!(
+        patience.retry,
+        LONGER,
+        OURS,
+        "How long machines wait for an answer before they ask again."
+    ),
+    key!(patience.lease, LONGER, OURS, "How long a client may hold a lock."),
+    key!(run.warmup, TIME, OURS, "Simulated time at the start that is not measured."),
+    key!(run.length, LONGER, OURS, "When clients stop."),
+    setting!("seeds.first", seeds.first, count(0, u64::MAX), OURS, "The first seed."),
+    setting!("seeds.count", seeds.count, count(1, 100_000), OURS, "Number of seeds."),
 ];
 
-/// The sections, in the order of the keys.
-pub(super) fn sections() -> Vec<&'static str> {
-    let mut sections: Vec<_> = KEYS.iter().map(StripeKey::section).collect();
-    sections.dedup();
-    sections
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use miette::Diagnostic;
 
-/// The key called `name`.
-pub(super) fn find(name: &str) -> Option<&'static StripeKey> {
-    KEYS.iter().find(|known| known.key == name)
+    #[test]
+    fn the_schema_is_sound() {
+        assert_eq!(STRIPES.problems(), Vec::<String>::new());
+    }
+
+    fn problem(text: &str) -> (String, Option<String>) {
+        let read = STRIPES.read("x.toml", text, &[], &[]);
+        let error = read.and_then(|draft| draft.points()).expect_err("it is wrong");
+        let help = error.help().map(|help| help.to_string());
+        let label = error.labels().and_then(|mut labels| labels.next()?.label().map(String::from));
+        (error.to_string(), label.or(help))
+    }
+
+    #[test]
+    fn a_sweep_crosses_its_blocks() {
+        let text = "[clients]\ncount = 3\n[[sweep]]\nstripes.data = [4, 8]\nstripes.parity = [2, 3]\n\
+                    [[sweep]]\nstripes.unit = [\"4KiB\", \"1MiB\"]\n";
+        let read = STRIPES.read("x.toml", text, &[], &[]).and_then(|draft| draft.points());
+        let points = read.expect("it is right").points;
+        let found: Vec<_> = points
+            .iter()
+            .map(|point| &point.scenario.scenario.stripes)
+            .map(|stripes| (stripes.data, stripes.unit.as_bytes() >> 10))
+            .collect();
+        assert_eq!(found, [(4, 4), (4, 1024), (8, 4), (8, 1024)]);
+        assert!(points.iter().all(|point| point.scenario.scenario.clients.count == 3));
+    }
+
+    #[test]
+    fn errors_name_the_key_the_value_and_what_is_right() {
+        let (message, label) = problem("[disk]\nwrites = \"1ms\"\n");
+        assert_eq!(message, "unknown key `disk.writes`");
+        assert_eq!(label.as_deref(), Some("[disk] has the keys write, spread, read, access"));
+        let (message, _) = problem("[stripes]\ndata = 250\nparity = 9\n");
+        assert!(message.contains("at most 16 parity units and 255 units in all"), "{message}");
+        let (message, _) = problem("[costs]\nlock = \"0.1ms\"\n");
+        assert!(message.contains("shorter than its four messages"), "{message}");
+        let (message, _) = problem("[run]\nlength = \"1s\"\n[[sweep]]\nrun.length = [\"2s\"]\n");
+        assert_eq!(message, "duplicate key `run.length`");
+        assert_eq!(problem("[[sweep]]\nseeds.count = [1]\n").0, "seeds cannot be swept");
+    }
 }

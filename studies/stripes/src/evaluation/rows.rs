@@ -1,11 +1,10 @@
 //! Rows: what was measured at each point, beside what was published.
 
 use slotcast_lab::setting::Value;
-use slotcast_lab::{Findings, Row};
+use slotcast_lab::{Findings, Point, Row};
 use slotcast_units::Span;
 
 use super::published::parity_suno;
-use super::read::StripePoint;
 use super::{Measured, figures};
 use crate::{Mode, Report, Scenario, Step};
 
@@ -65,7 +64,7 @@ pub(super) fn mean(measured: &Measured<'_>, of: impl Fn(&Report) -> f64) -> f64 
 }
 
 /// What the sweep varies: `stripe-lock/8-clients`.
-pub(super) fn place(point: &StripePoint) -> String {
+pub(super) fn place(point: &Point<Scenario>) -> String {
     let stripes = &point.scenario.stripes;
     let part = |(key, value): &(&'static str, Value)| match *key {
         "clients.count" => Some(format!("{value}-clients")),

@@ -5,22 +5,26 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeArray, DeString, DeTable, DeValue};
 
+use slotcast_sim::Mix;
+use slotcast_units::{Share, Size};
+
+use super::field::Field;
+use super::kind::{Kind, Range, Value, Words};
 use crate::input_error::{InputError, Origin, Source};
-use crate::nearest::did_you_mean;
-use crate::setting::{Kind, Value};
+use crate::nearest::{did_you_mean, nearest};
 
 /// A key of a table with its place.
-pub type Key<'i> = Spanned<DeString<'i>>;
+pub(super) type Key<'i> = Spanned<DeString<'i>>;
 /// A value with its place.
-pub type Item<'i> = Spanned<DeValue<'i>>;
+pub(super) type Item<'i> = Spanned<DeValue<'i>>;
 /// What reading gives: an error shows the place.
-pub type Result<T> = std::result::Result<T, Box<InputError>>;
+pub(super) type Result<T> = std::result::Result<T, Box<InputError>>;
 
 /// The whole of `source`.
 ///
 /// # Errors
 /// If it is not TOML.
-pub fn table(source: &Arc<Source>) -> Result<Spanned<DeTable<'_>>> {
+pub(super) fn table(source: &Arc<Source>) -> Result<Spanned<DeTable<'_>>> {
     DeTable::parse(source.text()).map_err(|error| {
         let span = error.span().unwrap_or(0..0);
         let origin = Origin { source: Arc::clone(source), span };
@@ -29,7 +33,7 @@ pub fn table(source: &Arc<Source>) -> Result<Spanned<DeTable<'_>>> {
 }
 
 /// The entries in the order of the file, so that the first error is the topmost.
-pub fn in_order<'a, 'i>(table: &'a DeTable<'i>) -> Vec<(&'a Key<'i>, &'a Item<'i>)> {
+pub(super) fn in_order<'a, 'i>(table: &'a DeTable<'i>) -> Vec<(&'a Key<'i>, &'a Item<'i>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
@@ -39,7 +43,7 @@ pub fn in_order<'a, 'i>(table: &'a DeTable<'i>) -> Vec<(&'a Key<'i>, &'a Item<'i
 ///
 /// # Errors
 /// If `value` is of another kind, or out of range.
-pub fn read(key: &str, kind: &Kind, value: &DeValue<'_>, origin: &Origin) -> Result<Value> {
+pub(super) fn read(key: &str, kind: &Kind, value: &DeValue<'_>, origin: &Origin) -> Result<Value> {
     match (kind, value) {
         (Kind::Switch, DeValue::Boolean(on)) => Ok(Value::Switch(*on)),
         (Kind::Count(_), DeValue::Integer(integer)) => {
@@ -50,6 +54,19 @@ pub fn read(key: &str, kind: &Kind, value: &DeValue<'_>, origin: &Origin) -> Res
             };
             parse(key, kind, &text, origin)
         }
+        (Kind::Mix, DeValue::Array(parts)) => mix(key, parts, origin),
+        (Kind::Words(words), DeValue::Array(list)) => {
+            let mut chosen = Words::none(words);
+            for item in list.iter() {
+                let origin = Origin { span: item.span(), ..origin.clone() };
+                let word = text(key, item.get_ref(), &origin)?;
+                chosen = match chosen.with(&word) {
+                    Some(chosen) => chosen,
+                    None => return parse(key, kind, &word, &origin),
+                };
+            }
+            Ok(Value::Words(chosen))
+        }
         (kind, DeValue::String(text)) if kind.is_quoted() => parse(key, kind, text, origin),
         (kind, other) => Err(origin.error(
             format!("{key}: expected {}, found {}", kind.expected(), found(other)),
@@ -59,7 +76,7 @@ pub fn read(key: &str, kind: &Kind, value: &DeValue<'_>, origin: &Origin) -> Res
 }
 
 /// A value of `kind` for `key`, as text.
-pub(crate) fn parse(key: &str, kind: &Kind, text: &str, origin: &Origin) -> Result<Value> {
+pub(super) fn parse(key: &str, kind: &Kind, text: &str, origin: &Origin) -> Result<Value> {
     kind.parse(text).map_err(|problem| {
         origin
             .error(format!("{key}: {problem}"), format!("expected {}", kind.expected()))
@@ -67,11 +84,50 @@ pub(crate) fn parse(key: &str, kind: &Kind, text: &str, origin: &Origin) -> Resu
     })
 }
 
+const PART_SIZE: Kind =
+    Kind::Size(Range { min: Size::from_bytes(1), max: Size::from_mib(1 << 30) });
+const PART_SHARE: Kind = Kind::Share(Range { min: Share::from_ppm(1), max: Share::ONE });
+
+/// A mix as a list of tables with `size` and `share`.
+fn mix(key: &str, list: &DeArray<'_>, origin: &Origin) -> Result<Value> {
+    let at = |span| Origin { span, ..origin.clone() };
+    let mut parts = Vec::new();
+    for item in list.iter() {
+        let wrong = || {
+            let message = format!(
+                "{key}: expected {}, found {}",
+                Kind::Mix.expected(),
+                found(item.get_ref())
+            );
+            at(item.span()).error(message, "expected sizes with their shares")
+        };
+        let DeValue::Table(part) = item.get_ref() else { return Err(wrong()) };
+        for (name, _) in in_order(part) {
+            if !matches!(name.get_ref().as_ref(), "size" | "share") {
+                let message = format!("{key}: unknown key `{}`", name.get_ref());
+                let near = did_you_mean(nearest(name.get_ref(), ["size", "share"]));
+                let error = at(name.span()).error(message, "expected `size` and `share`");
+                return Err(error.with_help(near));
+            }
+        }
+        let one = |name: &str, kind: &Kind| {
+            let value = part.get(name).ok_or_else(wrong)?;
+            read(&format!("{key}.{name}"), kind, value.get_ref(), &at(value.span()))
+        };
+        let size = Size::from_value(one("size", &PART_SIZE)?);
+        parts.push((size, Share::from_value(one("share", &PART_SHARE)?)));
+    }
+    match Mix::new(&parts) {
+        Ok(mix) => Ok(Value::Mix(mix)),
+        Err(error) => Err(origin.error(format!("{key}: {error}"), "here")),
+    }
+}
+
 /// A text for `key`.
 ///
 /// # Errors
 /// If `value` is no text.
-pub fn text(key: &str, value: &DeValue<'_>, origin: &Origin) -> Result<String> {
+pub(super) fn text(key: &str, value: &DeValue<'_>, origin: &Origin) -> Result<String> {
     match value {
         DeValue::String(text) => Ok(text.to_string()),
         other => {
@@ -85,7 +141,7 @@ pub fn text(key: &str, value: &DeValue<'_>, origin: &Origin) -> Result<String> {
 ///
 /// # Errors
 /// If `value` is no section.
-pub fn section<'a, 'i>(
+pub(super) fn section<'a, 'i>(
     name: &str,
     value: &'a DeValue<'i>,
     origin: &Origin,
@@ -103,7 +159,7 @@ pub fn section<'a, 'i>(
 ///
 /// # Errors
 /// If `value` is no list, or an empty one.
-pub fn swept<'a, 'i>(
+pub(super) fn swept<'a, 'i>(
     key: &str,
     value: &'a DeValue<'i>,
     origin: &Origin,
@@ -119,7 +175,7 @@ pub fn swept<'a, 'i>(
 }
 
 /// What a value is, for errors.
-pub fn found(value: &DeValue<'_>) -> String {
+pub(super) fn found(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("the text `\"{text}\"`"),
         DeValue::Integer(integer) => format!("the number `{integer}`"),
