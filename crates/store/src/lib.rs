@@ -42,15 +42,15 @@ extern crate alloc;
 
 mod batch;
 mod compaction;
-mod content;
 mod footer;
 mod index;
-mod io;
 mod opening;
 mod record;
 mod scan;
 mod store;
 mod target;
+
+use slotcast_disk::{content, io};
 
 pub use content::Content;
 pub use io::{DiskError, Op, OpId, Output, SegmentId};

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use slotcast_engine::{Stream, Streams};
+use slotcast_faults::{DiskFaults, SimulatedDisk, Transient};
 use slotcast_protocol::ChunkId;
-use slotcast_sim::storm::SimulatedDisk;
+use slotcast_random::{Stream, Streams};
 use slotcast_store::{
-    Config, Content, Effect, Identity, Input, ReadError, Standing, Store, Ticket,
+    Config, Content, DiskError, Effect, Identity, Input, ReadError, Standing, Store, Ticket,
 };
 
 const CHUNKS: u8 = 12;
@@ -279,14 +279,15 @@ proptest! {
     #[test]
     fn a_disk_that_fails_stops_the_writing_and_loses_nothing(seed in any::<u64>()) {
         let (mut rig, mut chance) = (Rig::new(seed), turns(seed));
-        rig.disk.failures = 40;
+        rig.disk.faults.write.transient =
+            Some(Transient { one_in: 40, error: DiskError::Failed });
         for _ in 0..400 {
             turn(&mut rig, &mut chance);
             if one_in(&mut chance, 60) || matches!(rig.store.standing(), Standing::ReadOnly(_)) {
                 rig.crash();
             }
         }
-        rig.disk.failures = 0;
+        rig.disk.faults = DiskFaults::default();
         rig.audit();
         rig.crash();
         rig.audit();

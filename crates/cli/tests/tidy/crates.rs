@@ -53,6 +53,8 @@ pub(crate) const CRATES: &[Crate] = &[
     row("slotcast-random", "crates/random", 1, Part::Base),
     row("slotcast-schedule", "crates/schedule", 1, Part::Store),
     row("slotcast-protocol", "crates/protocol", 1, Part::Store),
+    row("slotcast-disk", "crates/disk", 1, Part::Store),
+    row("slotcast-faults", "crates/faults", 1, Part::Store),
     row("slotcast-transport", "crates/transport", 1, Part::Store),
     row("slotcast-store", "crates/store", 1, Part::Store),
     row("slotcast-schedulers", "studies/lustre/schedulers", 1, Part::Study),

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use slotcast_engine::Agenda;
+use slotcast_faults::SimulatedDisk;
 use slotcast_protocol::{ChunkId, GroupId};
 use slotcast_store::{Config, Effect, Input, Store, Ticket};
 use slotcast_units::{Span, Time};
 
 use super::catalogue::Known;
 use super::cluster::Storm;
-use super::disk::SimulatedDisk;
 use super::drain::Leaving;
 use super::event::Event;
 use super::hosts::{Kind, Purpose, Running};

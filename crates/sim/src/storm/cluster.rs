@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use slotcast_engine::{Agenda, Model, Stream, Streams};
+use slotcast_faults::SimulatedDisk;
 use slotcast_protocol::{
     AckOutcome, GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput, Inventory,
     Message, Repair, RepairEffect, RepairInput, RepairOutcome, TargetId,
@@ -12,7 +13,6 @@ use slotcast_units::{Size, Span, Time};
 
 use super::Mistake;
 use super::catalogue::Catalogue;
-use super::disk::SimulatedDisk;
 use super::drain::Leaving;
 use super::event::Event;
 use super::hosts::{InitiatorHost, Kind, Parcel, Parcels, Purpose, Running, TargetHost};
@@ -388,7 +388,7 @@ impl Storm {
                 self.report.violated(format!("target {target} at {now} does not open: {error}"));
             }
             StoringEffect::Lost(chunk, replicas) => {
-                if !host.disk.excuses(&chunk) {
+                if !host.disk.excuses(&chunk) && !host.disk.is_unread(&chunk) {
                     let what = format!("target {target} at {now} lost {chunk} without a reason");
                     self.report.violated(what);
                 }

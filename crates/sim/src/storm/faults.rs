@@ -1,7 +1,9 @@
 //! Faults: whom they hit, what they do, and how they end.
 
 use slotcast_engine::Agenda;
+use slotcast_faults::{DiskFaults, Transient};
 use slotcast_protocol::{GroupId, RepairStatistics, TargetId};
+use slotcast_store::DiskError;
 use slotcast_units::{Span, Time};
 
 use super::Mistake;
@@ -49,8 +51,7 @@ impl Storm {
         for target in 0..self.plan.targets {
             let host = &mut self.targets[target as usize];
             host.disk.room = usize::MAX;
-            host.disk.failures = 0;
-            host.disk.read_failures = 0;
+            host.disk.faults = DiskFaults::default();
             host.slowness = 1;
             // Damage to the header of a record shows only when a store is opened, so those that may have
             // any are opened anew.
@@ -154,8 +155,13 @@ impl Storm {
                 self.report.injected.failing_disks += 1;
                 let may_harm = self.may_harm(target);
                 let disk = &mut self.targets[target as usize].disk;
-                disk.failures = 3 + self.chance.below(40);
-                disk.read_failures = if may_harm { 3 + self.chance.below(40) } else { 0 };
+                let error = DiskError::Failed;
+                let one_in = 3 + self.chance.below(40);
+                disk.faults.write.transient = Some(Transient { one_in, error });
+                if may_harm {
+                    let one_in = 3 + self.chance.below(40);
+                    disk.faults.read_content.transient = Some(Transient { one_in, error });
+                }
             }
             Fault::Restart => {
                 self.report.injected.initiator_restarts += 1;
@@ -195,8 +201,7 @@ impl Storm {
             Fault::Full => host.disk.room = usize::MAX,
             Fault::Slow => host.slowness = 1,
             Fault::Failing => {
-                host.disk.failures = 0;
-                host.disk.read_failures = 0;
+                host.disk.faults = DiskFaults::default();
                 // Somebody looks after a target that takes no writes any more.
                 if host.machine.is_some() && !host.is_well() {
                     self.stop(now, target, agenda);

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+use slotcast_faults::SimulatedDisk;
 use slotcast_protocol::{ChunkId, Initiator, Inventory, Message, Repair, RequestId};
 use slotcast_store::{Content, Standing, StoringTarget};
 use slotcast_units::Size;
 
-use super::disk::SimulatedDisk;
 use super::drain::Leaving;
 use super::windows::Accepted;
 

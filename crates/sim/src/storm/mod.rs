@@ -24,11 +24,9 @@ mod carry;
 mod catalogue;
 mod check;
 mod cluster;
-mod disk;
 mod drain;
 mod event;
 mod faults;
-mod harm;
 mod hosts;
 mod network;
 mod plan;
@@ -41,7 +39,6 @@ use slotcast_engine::Simulation;
 use slotcast_units::Span;
 
 use cluster::Storm;
-pub use disk::SimulatedDisk;
 pub use report::{Injected, StormReport};
 
 /// A mistake planted into the cluster, to see that the checks find it.

@@ -1,14 +1,20 @@
-//! A disk that forgets what was not flushed, carries out operations in any order, and fails when told.
+//! A disk that forgets what was not flushed, carries out operations in any order, and fails and
+//! hangs when told.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::mem;
+use core::ops::Range;
 
 use bytes::Bytes;
-use slotcast_engine::{Stream, Streams};
+use slotcast_disk::content::Content;
+use slotcast_disk::io::{DiskError, Op, OpId, Output, SegmentId};
 use slotcast_protocol::ChunkId;
-use slotcast_store::{Content, DiskError, Op, OpId, Output, SegmentId};
+use slotcast_random::{Stream, Streams};
 
-use super::harm::Harm;
+use crate::disk_faults::{DiskFaults, Hang};
+use crate::harm::Harm;
 
 /// What a disk writes in one piece.
 const SECTOR: usize = 512;
@@ -59,21 +65,27 @@ fn place(offset: u64) -> usize {
     usize::try_from(offset).expect("simulated files are small")
 }
 
+/// An operation that was asked for and not answered yet.
+#[derive(Debug, Clone)]
+struct Pending {
+    id: OpId,
+    op: Op,
+    hang: Option<Hang>,
+}
+
 /// A simulated disk: the same stream of choices, the same disk.
 #[derive(Debug, Clone)]
 pub struct SimulatedDisk {
     files: BTreeMap<SegmentId, File>,
-    pending: Vec<(OpId, Op)>,
+    pending: Vec<Pending>,
     harm: Harm,
     chance: Stream,
     /// Files that it has room for.
     pub room: usize,
-    /// One write in so many fails; 0 for none.
-    pub failures: u64,
-    /// One read in so many fails; 0 for none.
-    pub read_failures: u64,
     /// It says that it has flushed, and has not.
     pub lies: bool,
+    /// What goes wrong, by kind of operation.
+    pub faults: DiskFaults,
 }
 
 impl SimulatedDisk {
@@ -85,56 +97,103 @@ impl SimulatedDisk {
             harm: Harm::default(),
             chance: Streams::new(seed).stream("disk", 0),
             room: usize::MAX,
-            failures: 0,
-            read_failures: 0,
             lies: false,
+            faults: DiskFaults::default(),
         }
     }
 
     /// Takes an operation, to be carried out later.
     pub fn ask(&mut self, id: OpId, op: Op) {
-        self.pending.push((id, op));
+        let hang = self.faults.of(&op).hang;
+        self.pending.push(Pending { id, op, hang });
     }
 
-    /// Carries out one of the operations that were asked for, any of them.
+    /// Carries out one of the operations that were asked for and do not hang, any of them.
     pub fn step(&mut self) -> Option<(OpId, Result<Output, DiskError>)> {
-        if self.pending.is_empty() {
+        let ready = || self.pending.iter().filter(|pending| pending.hang.is_none());
+        let count = ready().count() as u64;
+        if count == 0 {
             return None;
         }
-        let which = self.chance.below(self.pending.len() as u64);
-        let id = self.pending[place(which)].0;
+        let id = ready().nth(place(self.chance.below(count)))?.id;
         self.finish(id).map(|result| (id, result))
     }
 
-    /// Carries out the operation `id`; none if it was never asked for, or the power has failed since.
+    /// Carries out the operation `id`; none if it hangs, was never asked for, or the power has
+    /// failed since.
     pub fn finish(&mut self, id: OpId) -> Option<Result<Output, DiskError>> {
-        let which = self.pending.iter().position(|(asked, _)| *asked == id)?;
-        let (_, op) = self.pending.remove(which);
-        let rate = match op {
-            Op::Write { .. } => self.failures,
-            Op::ReadContent { .. } => self.read_failures,
-            _ => 0,
-        };
-        self.harm.operation(None);
-        if rate > 0 && self.chance.below(rate) == 0 {
-            match op {
-                Op::ReadContent { segment, offset, length } => {
-                    self.harm.operation(Some((segment, place(offset)..place(offset + length))));
-                }
-                // What was refused may be there nevertheless.
-                Op::Write { segment, offset, parts } if self.chance.below(2) == 0 => {
-                    self.write(segment, offset, &parts);
-                }
-                _ => {}
+        let is_ready = |pending: &Pending| pending.id == id && pending.hang.is_none();
+        let which = self.pending.iter().position(is_ready)?;
+        let Pending { op, .. } = self.pending.remove(which);
+        self.harm.operation();
+        Some(match self.injected(&op) {
+            Some(error) => {
+                self.fail(op, error);
+                Err(error)
             }
-            return Some(Err(DiskError::Failed));
+            None => self.carry_out(op),
+        })
+    }
+
+    /// Ends [`Hang::UntilReleased`]. Returns the operations that hung so, which can be carried out
+    /// now, in the order in which they were asked for.
+    pub fn release(&mut self) -> Vec<OpId> {
+        self.faults.release();
+        let mut released = Vec::new();
+        for pending in &mut self.pending {
+            if pending.hang.take_if(|hang| *hang == Hang::UntilReleased).is_some() {
+                released.push(pending.id);
+            }
         }
-        Some(self.carry_out(op))
+        released
+    }
+
+    /// What `op` fails with, if it does.
+    fn injected(&mut self, op: &Op) -> Option<DiskError> {
+        let faults = *self.faults.of(op);
+        if faults.lasting.is_some() {
+            return faults.lasting;
+        }
+        let transient = faults.transient?;
+        (self.chance.below(transient.one_in) == 0).then_some(transient.error)
+    }
+
+    /// What an operation leaves behind that fails with `error`. A device that failed may have
+    /// carried it out nevertheless, and a full disk may have made the file before it found no room
+    /// for its content.
+    fn fail(&mut self, op: Op, error: DiskError) {
+        let may_be_done = match (&op, error) {
+            (Op::ReadContent { segment, offset, length }, _) => {
+                let range = place(*offset)..place(offset + length);
+                return self.harm.content_not_read(*segment, range);
+            }
+            (Op::List | Op::Read { .. }, _) => false,
+            (Op::Create { .. }, DiskError::Full) => true,
+            (_, error) => error == DiskError::Failed,
+        };
+        if may_be_done && self.chance.below(2) == 0 {
+            self.leave(op);
+        }
+    }
+
+    /// Carries out an operation that nobody will confirm: a new segment may lack some of its
+    /// length, and what is written is not flushed.
+    fn leave(&mut self, op: Op) {
+        match op {
+            Op::Create { segment, length } => {
+                let length = self.chance.below(length + 1);
+                self.files.insert(segment, File::of_zeros(length));
+            }
+            Op::Write { segment, offset, parts } => self.write(segment, offset, &parts),
+            op => drop(self.carry_out(op)),
+        }
     }
 
     fn carry_out(&mut self, op: Op) -> Result<Output, DiskError> {
         match op {
-            Op::List => return Ok(Output::Segments(self.files.keys().copied().collect())),
+            Op::List => {
+                return Ok(Output::Segments(self.files.keys().copied().collect()));
+            }
             Op::Create { segment, length } => {
                 assert!(!self.files.contains_key(&segment), "{segment:?} is there already");
                 if self.files.len() >= self.room {
@@ -158,10 +217,10 @@ impl SimulatedDisk {
                 self.harm.cut(segment, place(offset));
             }
             Op::Read { segment, offset, length } => {
-                return Ok(Output::Bytes(self.bytes(segment, offset, length)));
+                return Ok(Output::Bytes(self.bytes(segment, offset, length)?));
             }
             Op::ReadContent { segment, offset, length } => {
-                return Ok(Output::Content(Content::of(self.bytes(segment, offset, length))));
+                return Ok(Output::Content(Content::of(self.bytes(segment, offset, length)?)));
             }
             Op::Delete { segment } => {
                 self.files.remove(&segment);
@@ -188,27 +247,21 @@ impl SimulatedDisk {
         }
     }
 
-    fn bytes(&self, segment: SegmentId, offset: u64, length: u64) -> Bytes {
-        let file = &self.files[&segment].cached;
+    /// What readers see; an error if there is no such segment, perhaps because its deletion did not
+    /// fail after all.
+    fn bytes(&self, segment: SegmentId, offset: u64, length: u64) -> Result<Bytes, DiskError> {
+        let file = &self.files.get(&segment).ok_or(DiskError::Gone)?.cached;
         let at = place(offset).min(file.len());
         let end = place(offset + length).min(file.len());
-        Bytes::copy_from_slice(&file[at..end])
+        Ok(Bytes::copy_from_slice(&file[at..end]))
     }
 
     /// The power fails: of every operation under way, and of every sector that was not flushed, nobody
     /// knows whether it reached the disk.
     pub fn crash(&mut self) {
-        for (_, op) in std::mem::take(&mut self.pending) {
-            if self.chance.below(2) == 0 {
-                continue;
-            }
-            match op {
-                Op::Create { segment, length } => {
-                    let length = self.chance.below(length + 1);
-                    self.files.insert(segment, File::of_zeros(length));
-                }
-                Op::Write { segment, offset, parts } => self.write(segment, offset, &parts),
-                op => drop(self.carry_out(op)),
+        for Pending { op, .. } in mem::take(&mut self.pending) {
+            if self.chance.below(2) != 0 {
+                self.leave(op);
             }
         }
         for file in self.files.values_mut() {
@@ -230,13 +283,30 @@ impl SimulatedDisk {
         self.files.iter_mut().nth(place(which)).map(|(segment, file)| (*segment, file))
     }
 
-    /// Whether what was done to this disk can be why `chunk` is not readable on it.
-    pub(super) fn excuses(&self, chunk: &ChunkId) -> bool {
+    /// Whether a record of `chunk` is on the disk, and would be after a power failure: its content, and what was
+    /// written of its header.
+    pub fn has_flushed(&self, chunk: &ChunkId) -> bool {
+        self.harm.places_of(chunk).any(|(segment, range)| {
+            self.files.get(segment).is_some_and(|file| {
+                let (range, length) = (range.clone(), file.flushed.len());
+                range.end <= length && file.flushed[range.clone()] == file.cached[range]
+            })
+        })
+    }
+
+    /// Whether what was done to this disk can be why `chunk` is not stored on it any more. That something could
+    /// not be read is no reason.
+    pub fn excuses(&self, chunk: &ChunkId) -> bool {
         self.harm.excuses(chunk)
     }
 
+    /// Whether the operation that has just ended could not read a record of `chunk`.
+    pub fn is_unread(&self, chunk: &ChunkId) -> bool {
+        self.harm.is_unread(chunk)
+    }
+
     /// Bits change that the disk does not keep account of.
-    pub(super) fn rot_untold(&mut self) {
+    pub fn rot_untold(&mut self) {
         let harm = self.harm.clone();
         self.rot();
         self.harm = harm;

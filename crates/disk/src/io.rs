@@ -1,4 +1,4 @@
-//! What a store asks of its disk.
+//! Disk operations, their results and errors.
 
 use alloc::vec::Vec;
 

@@ -1,10 +1,11 @@
 //! What was done to a disk, and which chunks lie there: so that a chunk that is lost anywhere else is found out.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use core::ops::Range;
 
+use slotcast_disk::io::SegmentId;
 use slotcast_protocol::ChunkId;
-use slotcast_store::SegmentId;
 
 /// A place on a disk, in bytes of a segment.
 type Place = (SegmentId, Range<usize>);
@@ -19,7 +20,7 @@ const NAME: Range<usize> = 24..56;
 
 /// The records that were written to a disk, and what of it was harmed since.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Harm {
+pub(crate) struct Harm {
     records: BTreeMap<ChunkId, Vec<Place>>,
     harmed: Vec<Place>,
     /// Chunks with a record that was harmed and is cut off or deleted, and none that was written since.
@@ -34,7 +35,7 @@ fn overlap((a, x): &Place, (b, y): &Place) -> bool {
 
 impl Harm {
     /// `part` was written at `at`. What was harmed there before does not matter any more.
-    pub(super) fn written(&mut self, segment: SegmentId, at: usize, part: &[u8]) {
+    pub(crate) fn written(&mut self, segment: SegmentId, at: usize, part: &[u8]) {
         let whole = at..at + part.len();
         let is_inside = |range: &Range<usize>| whole.start <= range.start && range.end <= whole.end;
         self.harmed.retain(|(of, range)| *of != segment || !is_inside(range));
@@ -49,18 +50,24 @@ impl Harm {
     }
 
     /// What lies there is not what was written.
-    pub(super) fn harmed(&mut self, segment: SegmentId, range: Range<usize>) {
+    pub(crate) fn harmed(&mut self, segment: SegmentId, range: Range<usize>) {
         self.harmed.push((segment, range));
     }
 
-    /// An operation ends: with what could not be read, if it failed to read.
-    pub(super) fn operation(&mut self, unread: Option<Place>) {
-        self.unread = unread;
+    /// An operation ends: what could not be read before does not count any more.
+    pub(crate) fn operation(&mut self) {
+        self.unread = None;
+    }
+
+    /// The operation that ends could not read this content. It may be empty: the end of its header
+    /// counts, too.
+    pub(crate) fn content_not_read(&mut self, segment: SegmentId, range: Range<usize>) {
+        self.unread = Some((segment, range.start.saturating_sub(1)..range.end));
     }
 
     /// Everything from `offset` on is gone, as it should be: with that the end of a record, if it was harmed and
     /// so was not taken for one.
-    pub(super) fn cut(&mut self, segment: SegmentId, offset: usize) {
+    pub(crate) fn cut(&mut self, segment: SegmentId, offset: usize) {
         let Harm { records, harmed, ruined, .. } = self;
         let stays = |(of, range): &Place| *of != segment || range.end <= offset;
         records.retain(|chunk, places| {
@@ -74,13 +81,22 @@ impl Harm {
         harmed.retain(|(of, range)| *of != segment || range.start < offset);
     }
 
-    /// Whether a record of `chunk` was touched by what was done to the disk, or could not be read just now.
-    pub(super) fn excuses(&self, chunk: &ChunkId) -> bool {
-        let mut places = self.records.get(chunk).into_iter().flatten();
+    /// Where records of `chunk` were written.
+    pub(super) fn places_of(&self, chunk: &ChunkId) -> impl Iterator<Item = &Place> {
+        self.records.get(chunk).into_iter().flatten()
+    }
+
+    /// Whether a record of `chunk` was touched by what was done to the disk.
+    pub(crate) fn excuses(&self, chunk: &ChunkId) -> bool {
+        let mut places = self.places_of(chunk);
         self.ruined.contains(chunk)
-            || places.any(|place| {
-                self.harmed.iter().chain(&self.unread).any(|harm| overlap(place, harm))
-            })
+            || places.any(|place| self.harmed.iter().any(|harm| overlap(place, harm)))
+    }
+
+    /// Whether a record of `chunk` could not be read just now.
+    pub(crate) fn is_unread(&self, chunk: &ChunkId) -> bool {
+        let mut places = self.places_of(chunk);
+        places.any(|place| self.unread.as_ref().is_some_and(|unread| overlap(place, unread)))
     }
 }
 
@@ -104,15 +120,20 @@ mod tests {
         harm.written(segment, 0, &header(1, 100));
         harm.written(segment, 192, &header(2, 100));
         assert!(!harm.excuses(&a));
+        harm.content_not_read(segment, 64..64);
+        assert!(harm.is_unread(&a) && !harm.is_unread(&b), "content of no length, by its header");
+        assert!(!harm.excuses(&a), "what could not be read is there nevertheless");
+        harm.operation();
+        assert!(!harm.is_unread(&a));
         harm.harmed(segment, 163..164);
         assert!(harm.excuses(&a) && !harm.excuses(&b), "the last byte of its content");
         harm.harmed(segment, 164..192);
         harm.harmed(SegmentId(4), 200..210);
         assert!(!harm.excuses(&b), "between the two, and in another segment");
-        harm.operation(Some((segment, 256..356)));
-        assert!(harm.excuses(&b));
-        harm.operation(None);
-        assert!(!harm.excuses(&b));
+        harm.content_not_read(segment, 256..356);
+        assert!(harm.is_unread(&b));
+        harm.operation();
+        assert!(!harm.is_unread(&b));
         harm.written(segment, 0, &[0; 192]);
         assert!(!harm.excuses(&a), "written again");
         harm.harmed(segment, 0..1);
