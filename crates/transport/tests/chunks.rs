@@ -73,124 +73,166 @@ fn content(length: usize) -> Vec<u8> {
     (0..length).map(|i| (i * 7 + i / 251) as u8).collect()
 }
 
-fn transfer(length: usize, nodes: &[u32], fates: Vec<Fate>) -> Outcome {
-    let key = Key::new(&[3; 32]);
-    let content = content(length);
-    let piece_len = piece_len(DATAGRAM).expect("room for a piece");
-    let count = u32::try_from(length.div_ceil(usize::from(piece_len))).expect("few");
-    let start = Time::from_ns(1_000_000_000);
-    let pace = Pace {
-        start,
-        rate: Rate::from_bytes_per_s(100_000_000),
-        slack: Span::from_ms(1),
-        give_up: start + Span::from_secs(2),
-    };
-    let mut sending = Sending::new(pace, count, piece_len, nodes);
-    let limits = InboxLimits { chunk: 1 << 23, bytes: 1 << 24, chunks: 4 };
-    let mut inboxes: BTreeMap<u32, Inbox> =
-        nodes.iter().map(|node| (*node, Inbox::new(limits))).collect();
-    let mut network = Network { fates, used: 0, flying: BTreeMap::new(), serial: 0 };
-    let mut outcome = Outcome { arrived: BTreeMap::new(), sender_is_sure: false };
-    let mut now = start;
-    let mut sequence = 0;
-    let mut pieces = Vec::new();
-    let mut sender_is_over = false;
-    loop {
-        let mut wake = Time::NEVER;
-        while !sender_is_over {
-            match sending.next(now, 7, &mut pieces) {
+/// A sender, its receivers, and the network between them.
+struct Rig<'a> {
+    key: Key,
+    content: Vec<u8>,
+    piece_len: u16,
+    pace: Pace,
+    nodes: &'a [u32],
+    sending: Sending,
+    sender_is_over: bool,
+    sequence: u64,
+    inboxes: BTreeMap<u32, Inbox>,
+    network: Network,
+    outcome: Outcome,
+}
+
+impl Rig<'_> {
+    fn new(length: usize, nodes: &[u32], fates: Vec<Fate>) -> Rig<'_> {
+        let piece_len = piece_len(DATAGRAM).expect("room for a piece");
+        let count = u32::try_from(length.div_ceil(usize::from(piece_len))).expect("few");
+        let start = Time::from_ns(1_000_000_000);
+        let pace = Pace {
+            start,
+            rate: Rate::from_bytes_per_s(100_000_000),
+            slack: Span::from_ms(1),
+            give_up: start + Span::from_secs(2),
+        };
+        let limits = InboxLimits { chunk: 1 << 23, bytes: 1 << 24, chunks: 4 };
+        Rig {
+            key: Key::new(&[3; 32]),
+            content: content(length),
+            piece_len,
+            pace,
+            nodes,
+            sending: Sending::new(pace, count, piece_len, nodes),
+            sender_is_over: false,
+            sequence: 0,
+            inboxes: nodes.iter().map(|node| (*node, Inbox::new(limits))).collect(),
+            network: Network { fates, used: 0, flying: BTreeMap::new(), serial: 0 },
+            outcome: Outcome { arrived: BTreeMap::new(), sender_is_sure: false },
+        }
+    }
+
+    /// Sends what may leave now. Returns when more may.
+    fn send(&mut self, now: Time) -> Time {
+        let mut pieces = Vec::new();
+        while !self.sender_is_over {
+            match self.sending.next(now, 7, &mut pieces) {
                 Next::Send { pass, ends_pass } => {
                     assert!(!pieces.is_empty());
                     for (i, &piece) in pieces.iter().enumerate() {
-                        let at = piece as usize * usize::from(piece_len);
-                        let bytes = &content[at..length.min(at + usize::from(piece_len))];
-                        let data = Data {
-                            is_get: false,
-                            is_last: ends_pass && i + 1 == pieces.len(),
-                            pass,
-                            transfer: 5,
-                            piece: piece as u16,
-                            piece_len,
-                            length: length as u32,
-                            slack: pace.slack,
-                            request: RequestId { initiator: InitiatorId(0), serial: 1 },
-                            group: GroupId(0),
-                            members: Members::first(1),
-                            name: ChunkId([1; 32]),
-                            bytes,
-                            value: Data::value_of(piece as u16, piece_len, bytes),
-                        };
-                        sequence += 1;
-                        let header = Header {
-                            epoch: 1,
-                            sender: 0,
-                            incarnation: 1,
-                            sequence,
-                            sent_at: now,
-                            echo: None,
-                        };
-                        let mut datagram = Vec::new();
-                        Datagram { header, body: Body::Data(data) }.encode(&key, &mut datagram);
-                        assert!(datagram.len() <= DATAGRAM);
-                        for node in nodes {
-                            network.send(now, || Packet::Data(*node, datagram.clone()));
-                        }
+                        self.send_piece(now, piece, pass, ends_pass && i + 1 == pieces.len());
                     }
                 }
                 Next::Wait(until) => {
                     assert!(until > now, "waiting takes time");
-                    wake = until;
-                    break;
+                    return until;
                 }
                 Next::Over(sure) => {
-                    sender_is_over = true;
-                    outcome.sender_is_sure = sure;
+                    self.sender_is_over = true;
+                    self.outcome.sender_is_sure = sure;
                 }
             }
         }
-        for inbox in inboxes.values() {
-            wake = wake.min(inbox.due());
+        Time::NEVER
+    }
+
+    fn send_piece(&mut self, now: Time, piece: u32, pass: u8, is_last: bool) {
+        let (piece_len, length) = (self.piece_len, self.content.len());
+        let at = piece as usize * usize::from(piece_len);
+        let bytes = &self.content[at..length.min(at + usize::from(piece_len))];
+        let data = Data {
+            is_get: false,
+            is_last,
+            pass,
+            transfer: 5,
+            piece: piece as u16,
+            piece_len,
+            length: length as u32,
+            slack: self.pace.slack,
+            request: RequestId { initiator: InitiatorId(0), serial: 1 },
+            group: GroupId(0),
+            members: Members::first(1),
+            name: ChunkId([1; 32]),
+            bytes,
+            value: Data::value_of(piece as u16, piece_len, bytes),
+        };
+        self.sequence += 1;
+        let header = Header {
+            epoch: 1,
+            sender: 0,
+            incarnation: 1,
+            sequence: self.sequence,
+            sent_at: now,
+            echo: None,
+        };
+        let mut datagram = Vec::new();
+        Datagram { header, body: Body::Data(data) }.encode(&self.key, &mut datagram);
+        assert!(datagram.len() <= DATAGRAM);
+        for node in self.nodes {
+            self.network.send(now, || Packet::Data(*node, datagram.clone()));
         }
-        if let Some(((at, _), _)) = network.flying.first_key_value() {
-            wake = wake.min(*at);
+    }
+
+    /// A datagram with data arrives. Returns what its receiver reports.
+    fn arrive(&mut self, now: Time, node: u32, datagram: &[u8]) -> Vec<(u32, Report)> {
+        let datagram = Datagram::decode(&self.key, datagram).expect("nobody changed it");
+        let Body::Data(data) = datagram.body else { unreachable!("only data is sent") };
+        let mut reports = Vec::new();
+        let inbox = self.inboxes.get_mut(&node).expect("it has one");
+        let arrived = inbox.piece(now, 0, &data, &mut reports).expect("room");
+        if let Some(arrived) = arrived {
+            let before = self.outcome.arrived.insert(node, arrived);
+            assert!(before.is_none_or(|a| a.chunk.is_none()), "it arrives once");
         }
-        if wake == Time::NEVER {
-            return outcome;
-        }
-        now = now.max(wake);
+        reports.into_iter().map(|(_, report)| (node, report)).collect()
+    }
+
+    /// What has flown until now arrives, and receivers wake that are due.
+    fn receive(&mut self, now: Time) {
         let mut said = Vec::new();
-        while let Some(entry) = network.flying.first_entry()
+        while let Some(entry) = self.network.flying.first_entry()
             && entry.key().0 <= now
         {
             match entry.remove() {
-                Packet::Report(node, report) => sending.reported(now, node, &report),
-                Packet::Data(node, datagram) => {
-                    let datagram = Datagram::decode(&key, &datagram).expect("nobody changed it");
-                    let Body::Data(data) = datagram.body else { unreachable!("only data is sent") };
-                    let mut reports = Vec::new();
-                    let inbox = inboxes.get_mut(&node).expect("it has one");
-                    let arrived = inbox.piece(now, 0, &data, &mut reports).expect("room");
-                    if let Some(arrived) = arrived {
-                        let before = outcome.arrived.insert(node, arrived);
-                        assert!(before.is_none_or(|a| a.chunk.is_none()), "it arrives once");
-                    }
-                    said.extend(reports.into_iter().map(|(_, report)| (node, report)));
-                }
+                Packet::Report(node, report) => self.sending.reported(now, node, &report),
+                Packet::Data(node, datagram) => said.extend(self.arrive(now, node, &datagram)),
             }
         }
-        for (node, inbox) in &mut inboxes {
+        for (node, inbox) in &mut self.inboxes {
             if inbox.due() <= now {
                 let (mut reports, mut given_up) = (Vec::new(), Vec::new());
                 inbox.wake(now, &mut reports, &mut given_up);
                 said.extend(reports.into_iter().map(|(_, report)| (*node, report)));
                 for arrived in given_up {
-                    outcome.arrived.insert(*node, arrived);
+                    self.outcome.arrived.insert(*node, arrived);
                 }
             }
         }
         for (node, report) in said {
-            network.send(now, || Packet::Report(node, report.clone()));
+            self.network.send(now, || Packet::Report(node, report.clone()));
         }
+    }
+}
+
+fn transfer(length: usize, nodes: &[u32], fates: Vec<Fate>) -> Outcome {
+    let mut rig = Rig::new(length, nodes, fates);
+    let mut now = rig.pace.start;
+    loop {
+        let mut wake = rig.send(now);
+        for inbox in rig.inboxes.values() {
+            wake = wake.min(inbox.due());
+        }
+        if let Some(((at, _), _)) = rig.network.flying.first_key_value() {
+            wake = wake.min(*at);
+        }
+        if wake == Time::NEVER {
+            return rig.outcome;
+        }
+        now = now.max(wake);
+        rig.receive(now);
     }
 }
 

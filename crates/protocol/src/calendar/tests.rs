@@ -236,6 +236,22 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..200)
 }
 
+/// What was promised is accepted in the calendar, and overlaps nothing.
+fn check(calendar: &Calendar, promised: &[(RequestId, Window)]) -> Result<(), TestCaseError> {
+    for (i, (ra, a)) in promised.iter().enumerate() {
+        for (rb, b) in &promised[i + 1..] {
+            prop_assert!(ra == rb || !a.overlaps(b), "{ra}: {a} and {rb}: {b}");
+        }
+        let slot = live(calendar, *ra);
+        prop_assert!(
+            slot.is_some_and(|s| s.state == State::Accepted && s.window == *a),
+            "an accepted window was lost: {ra} {a}"
+        );
+    }
+    prop_assert!(calendar.reservations().len() <= 64);
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
@@ -309,17 +325,7 @@ proptest! {
                 Step::Pass { ns } => now += Span::from_ns(ns),
             }
             promised.retain(|(_, w)| w.end + Span::from_ms(1) > now);
-            for (i, (ra, a)) in promised.iter().enumerate() {
-                for (rb, b) in &promised[i + 1..] {
-                    prop_assert!(ra == rb || !a.overlaps(b), "{ra}: {a} and {rb}: {b}");
-                }
-                let slot = live(&calendar, *ra);
-                prop_assert!(
-                    slot.is_some_and(|s| s.state == State::Accepted && s.window == *a),
-                    "an accepted window was lost: {ra} {a}"
-                );
-            }
-            prop_assert!(calendar.reservations().len() <= 64);
+            check(&calendar, &promised)?;
         }
         // Long after, one request finds an empty calendar: nothing leaked.
         let later = now + Span::from_secs(10);

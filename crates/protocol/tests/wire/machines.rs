@@ -81,6 +81,32 @@ pub(crate) struct Progress {
     pub(crate) granted: u32,
 }
 
+fn initiator_config(negotiation: Negotiation, delivery: Delivery) -> InitiatorConfig {
+    let timing = Timing::published();
+    let window_rule = WindowRule::published(delivery);
+    InitiatorConfig {
+        id: InitiatorId(0),
+        timing,
+        put: PutRules {
+            replicas: 3,
+            window_rule,
+            ties: Ties::ByBacklog,
+            sequence: SequenceRule::published(&timing, true),
+            consecutive_only: false,
+            abandon_without_window: false,
+            choosy: None,
+            double_booking: delivery == Delivery::Unicast,
+            proxied: matches!(negotiation, Negotiation::Proxied(_)),
+        },
+        get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
+        answer_timeout: Span::from_ms(1),
+        ack_timeout: Span::from_ms(10),
+        max_rounds: 5,
+        refuse_after: Some(Span::from_ms(5)),
+        horizon: Span::from_ns(1 << 61),
+    }
+}
+
 impl Stage {
     /// With the published rules.
     pub(crate) fn new(negotiation: Negotiation) -> Stage {
@@ -129,27 +155,7 @@ impl Stage {
             calendar,
             disk,
         });
-        let initiator = Initiator::new(InitiatorConfig {
-            id: InitiatorId(0),
-            timing,
-            put: PutRules {
-                replicas: 3,
-                window_rule,
-                ties: Ties::ByBacklog,
-                sequence: SequenceRule::published(&timing, true),
-                consecutive_only: false,
-                abandon_without_window: false,
-                choosy: None,
-                double_booking: delivery == Delivery::Unicast,
-                proxied: matches!(negotiation, Negotiation::Proxied(_)),
-            },
-            get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
-            answer_timeout: Span::from_ms(1),
-            ack_timeout: Span::from_ms(10),
-            max_rounds: 5,
-            refuse_after: Some(Span::from_ms(5)),
-            horizon: Span::from_ns(1 << 61),
-        });
+        let initiator = Initiator::new(initiator_config(negotiation, delivery));
         let mut stage = Stage {
             target,
             proxy,

@@ -3,6 +3,7 @@
 
 mod effects;
 mod event;
+mod machines;
 mod proxy;
 mod setup;
 mod store;
@@ -14,8 +15,8 @@ mod windows;
 use slotcast_engine::{Agenda, Model, Pool, TimerId};
 use slotcast_protocol::tape::InitiatorHeard;
 use slotcast_protocol::{
-    ChunkId, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput, Members,
-    Message, ProxyEffect, ProxyInput, RequestId, Target, TargetEffect, TargetInput, Timing,
+    ChunkId, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorId, Members, Message,
+    ProxyEffect, ProxyInput, RequestId, Target, TargetEffect, TargetInput, Timing,
 };
 use slotcast_scenario::clients::{Client, Clients, Job};
 use slotcast_scenario::drive::{ClusterModel, Trace};
@@ -129,31 +130,10 @@ impl Model for ReplicastModel {
         }
         match event {
             Event::ToTarget { target, message } => {
-                if self.targets[target as usize].up {
-                    let input = TargetInput::Message(self.messages.get(message));
-                    let shelf = self.stores.shelf(target);
-                    let machine = &mut self.targets[target as usize].machine;
-                    machine.handle(now, input, &shelf, &mut self.target_effects);
-                    if let Some(tape) = &mut self.tape {
-                        tape.target(now, target, input, &self.target_effects);
-                    }
-                    if self.watch.is_some() {
-                        let cause = Cause::of(self.messages.get(message));
-                        self.watch_windows(now, target, cause);
-                    }
-                    self.carry_out_target(now, target, agenda);
-                }
-                self.messages.release(message);
+                self.deliver_to_target(now, target, message, agenda);
             }
             Event::ToInitiator { initiator, message } => {
-                let host = &mut self.initiators[initiator as usize];
-                let input = InitiatorInput::Message(self.messages.get(message));
-                host.machine.handle(now, input, &self.groups, &mut self.initiator_effects);
-                if let Some(tape) = &mut self.tape {
-                    tape.initiator(now, initiator, input.into(), &self.initiator_effects);
-                }
-                self.messages.release(message);
-                self.carry_out(now, initiator, agenda);
+                self.deliver_to_initiator(now, initiator, message, agenda);
             }
             Event::ToProxy { target, message } => {
                 let heard = *self.messages.get(message);
@@ -163,66 +143,20 @@ impl Model for ReplicastModel {
             Event::ProxyWake { target } => self.tell_proxy(now, target, ProxyInput::Wake, agenda),
             Event::Received { target, transfer } => self.received(now, target, transfer, agenda),
             Event::Written { target, transfer, incarnation } => {
-                let Transfer { request, chunk, size, disk, .. } = *self.transfers.get(transfer);
-                self.transfers.release(transfer);
-                if self.targets[target as usize].incarnation == incarnation {
-                    self.stores.add((target, disk), chunk, size);
-                    let input = TargetInput::Written { request, stable: true };
-                    self.tell_target(now, target, input, agenda);
-                }
+                self.written(now, target, transfer, incarnation, agenda);
             }
             Event::Read { target, transfer, incarnation } => {
-                let request = self.transfers.get(transfer).request;
-                self.transfers.release(transfer);
-                if self.targets[target as usize].incarnation == incarnation {
-                    let input = TargetInput::Read { request, intact: true };
-                    self.tell_target(now, target, input, agenda);
-                    if self.watch.is_some() {
-                        self.watch_windows(now, target, Cause::Other);
-                    }
-                }
+                self.read(now, target, transfer, incarnation, agenda);
             }
             Event::Sent { target, transfer, incarnation } => {
-                let Transfer { request, start, .. } = *self.transfers.get(transfer);
-                self.transfers.release(transfer);
-                if self.targets[target as usize].incarnation == incarnation {
-                    self.tell_target(now, target, TargetInput::Sent { request }, agenda);
-                    if self.watch.is_some() {
-                        let cause = Cause::Payload { request, begin: start, end: now };
-                        self.watch_windows(now, target, cause);
-                    }
-                }
+                self.sent(now, target, transfer, incarnation, agenda);
             }
             Event::Frame { transfer } => self.frame(now, transfer, agenda),
             Event::FrameReceived { .. } => {}
             Event::Delivered { initiator, target, transfer } => {
-                let Transfer { request, start, size, .. } = *self.transfers.get(transfer);
-                self.transfers.release(transfer);
-                let began = start + self.timing.trip;
-                self.recorder.delivered((target, initiator), began, now, size);
-                if let Some(watch) = &mut self.watch {
-                    let to = Place::Initiator(initiator);
-                    watch.arrived((transfer, 0), to, self.timing.trip, true);
-                }
-                let intact = !self.faults.damages_transfer();
-                let host = &mut self.initiators[initiator as usize];
-                let input = InitiatorInput::Delivered { request, intact };
-                host.machine.handle(now, input, &self.groups, &mut self.initiator_effects);
-                if let Some(tape) = &mut self.tape {
-                    tape.initiator(now, initiator, input.into(), &self.initiator_effects);
-                }
-                self.carry_out(now, initiator, agenda);
+                self.delivered(now, (target, initiator), transfer, agenda);
             }
-            Event::Wake { initiator } => {
-                let host = &mut self.initiators[initiator as usize];
-                host.alarm = None;
-                let effects = &mut self.initiator_effects;
-                host.machine.handle(now, InitiatorInput::Wake, &self.groups, effects);
-                if let Some(tape) = &mut self.tape {
-                    tape.initiator(now, initiator, InitiatorHeard::Wake, effects);
-                }
-                self.carry_out(now, initiator, agenda);
-            }
+            Event::Wake { initiator } => self.wake(now, initiator, agenda),
             Event::Arrival { initiator } => {
                 self.clients.arrive(initiator, now);
                 agenda.after(self.clients.next_gap(initiator), Event::Arrival { initiator });
@@ -233,19 +167,7 @@ impl Model for ReplicastModel {
                 self.start_requests(now, initiator);
                 self.carry_out(now, initiator, agenda);
             }
-            Event::Down { target } => {
-                let host = &mut self.targets[target as usize];
-                host.up = false;
-                host.incarnation += 1;
-                host.machine.restart(now);
-                if let Some(proxy) = &mut host.proxy {
-                    proxy.restart();
-                }
-                if let Some(watch) = &mut self.watch {
-                    watch.tell(Observation::TargetDown { at: now, target });
-                    self.watch_windows(now, target, Cause::Restart);
-                }
-            }
+            Event::Down { target } => self.go_down(now, target),
             Event::Up { target } => {
                 self.targets[target as usize].up = true;
                 if let Some(watch) = &mut self.watch {

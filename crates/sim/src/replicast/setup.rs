@@ -77,32 +77,9 @@ pub(crate) fn machine_configs(
         set => set,
     };
     let window_rule = WindowRule { multiplier, ..published };
-    let chunk = scenario.workload.chunk_size;
-    let answer_timeout = match scenario.replicast.answer_timeout {
-        Span::ZERO => timing.round_trip() * 32 + scenario.faults.message_delay * 2,
-        set => set,
-    };
-    let ack_timeout = match scenario.replicast.ack_timeout {
-        Span::ZERO => {
-            // As long as a target may let a full queue build up, on the slowest disk.
-            let slowest = faults.slowest_disk(scenario.disk.rate);
-            let access = scenario.disk.access_time;
-            let requests = (scenario.disk.queue_limit / chunk).max(2);
-            let queue = slowest.time_for(scenario.disk.queue_limit) + access * requests;
-            let service = slowest.time_for(chunk) + access;
-            (timing.transfer(chunk) + service) * 16 + queue * 2 + answer_timeout
-        }
-        set => set,
-    };
-
+    let (answer_timeout, ack_timeout) = timeouts(scenario, &timing, faults);
     let calendar = CalendarRules {
-        offer: if quirks.queued_windows && delivery == Delivery::Multicast && !proxied {
-            OfferRule::Queue
-        } else if scenario.replicast.double_booking {
-            OfferRule::DoubleBooking
-        } else {
-            OfferRule::FirstFit
-        },
+        offer: offer_rule(scenario, delivery),
         gap: scenario.replicast.bid_gap,
         grace: ack_timeout,
         expected: timing.trip,
@@ -157,6 +134,38 @@ pub(crate) fn machine_configs(
     };
     let initiators = (0..scenario.cluster.initiators).map(initiator).collect();
     MachineConfigs { groups, targets, initiators }
+}
+
+/// How long initiators wait for answers, and for acknowledgements.
+fn timeouts(scenario: &Scenario, timing: &Timing, faults: &Faults) -> (Span, Span) {
+    let chunk = scenario.workload.chunk_size;
+    let answer_timeout = match scenario.replicast.answer_timeout {
+        Span::ZERO => timing.round_trip() * 32 + scenario.faults.message_delay * 2,
+        set => set,
+    };
+    let ack_timeout = match scenario.replicast.ack_timeout {
+        Span::ZERO => {
+            // As long as a target may let a full queue build up, on the slowest disk.
+            let slowest = faults.slowest_disk(scenario.disk.rate);
+            let access = scenario.disk.access_time;
+            let requests = (scenario.disk.queue_limit / chunk).max(2);
+            let queue = slowest.time_for(scenario.disk.queue_limit) + access * requests;
+            let service = slowest.time_for(chunk) + access;
+            (timing.transfer(chunk) + service) * 16 + queue * 2 + answer_timeout
+        }
+        set => set,
+    };
+    (answer_timeout, ack_timeout)
+}
+
+fn offer_rule(scenario: &Scenario, delivery: Delivery) -> OfferRule {
+    if scenario.quirks.queued_windows && delivery == Delivery::Multicast && !is_proxied(scenario) {
+        OfferRule::Queue
+    } else if scenario.replicast.double_booking {
+        OfferRule::DoubleBooking
+    } else {
+        OfferRule::FirstFit
+    }
 }
 
 fn is_proxied(scenario: &Scenario) -> bool {

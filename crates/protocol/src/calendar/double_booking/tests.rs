@@ -253,6 +253,68 @@ impl Promises {
     }
 }
 
+/// Offers a window, as the calendar should.
+fn offer(
+    calendar: &mut Calendar,
+    promises: &mut Promises,
+    now: Time,
+    ask: &Ask,
+) -> Result<(), TestCaseError> {
+    let all = || calendar.reservations().iter().chain(calendar.second_bookings());
+    let known = all().find(|r| r.request == ask.request).map(|r| (r.round, r.window));
+    let full = all().count() >= CAPACITY;
+    let offered = calendar.offer(now, ask);
+    match known {
+        Some((known, window)) if known == ask.round => {
+            prop_assert_eq!(offered, Some(window));
+        }
+        Some((known, _)) if known > ask.round => prop_assert_eq!(offered, None),
+        _ => {
+            promises.forget(ask.request);
+            match offered {
+                Some(window) => {
+                    prop_assert!(window.width() >= ask.size.bid);
+                    prop_assert!(window.start >= ask.not_before.max(now + ask.disk_delay));
+                    promises.bids.push((ask.request, ask.round, window));
+                }
+                None => prop_assert!(full),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The calendar has booked what was promised, and nothing else.
+fn check(calendar: &Calendar, promises: &Promises) -> Result<(), TestCaseError> {
+    calendar.check();
+    for (i, (a, wa)) in promises.accepted.iter().enumerate() {
+        let rest = &promises.accepted[i + 1..];
+        prop_assert!(rest.iter().all(|(_, wb)| !wa.overlaps(wb)), "{a} meets another");
+        prop_assert!(promises.bids.iter().all(|(.., bid)| !wa.overlaps(bid)), "{a} meets a bid");
+        let slot = calendar.reservations().iter().find(|r| r.request == *a);
+        prop_assert!(
+            slot.is_some_and(|s| s.state == State::Accepted && s.window == *wa),
+            "an accepted window was lost: {a} {wa}"
+        );
+    }
+    for (a, _, wa) in &promises.bids {
+        let rivals = promises.bids.iter().filter(|(b, _, wb)| a != b && wa.overlaps(wb));
+        prop_assert!(rivals.count() <= 1, "{a} has more than one rival: {promises:?}");
+        let all = calendar.reservations().iter().chain(calendar.second_bookings());
+        let mut of = all.filter(|r| r.request == *a);
+        let booking = of.next();
+        prop_assert!(
+            booking.is_some_and(|b| b.state == State::Tentative && b.window == *wa),
+            "a bid was lost: {a} {wa}"
+        );
+        prop_assert!(of.next().is_none(), "{a} is booked twice itself");
+    }
+    let held = calendar.reservations().len() + calendar.second_bookings().len();
+    prop_assert_eq!(held, promises.bids.len() + promises.accepted.len());
+    prop_assert!(held <= CAPACITY);
+    Ok(())
+}
+
 fn run(steps: Vec<Step>) -> Result<u64, TestCaseError> {
     let mut calendar = calendar();
     let mut promises = Promises::default();
@@ -260,41 +322,18 @@ fn run(steps: Vec<Step>) -> Result<u64, TestCaseError> {
     for step in steps {
         match step {
             Step::Ask { n, round, not_before, delay, kib, stretch } => {
-                let size = WindowRule::published(Delivery::Unicast)
-                    .size_for(&Timing::published(), Size::from_kib(kib));
+                let payload = Size::from_kib(kib);
                 let ask = Ask {
-                    request: request(n),
                     round,
-                    payload: Size::from_kib(kib),
-                    replicas: None,
+                    payload,
                     not_before: now + Span::from_ns(not_before),
-                    size,
+                    size: WindowRule::published(Delivery::Unicast)
+                        .size_for(&Timing::published(), payload),
                     disk_delay: Span::from_ns(delay),
                     idle_extension: Span::from_ns(stretch),
+                    ..ask(n)
                 };
-                let all = || calendar.reservations().iter().chain(calendar.second_bookings());
-                let known = all().find(|r| r.request == request(n)).map(|r| (r.round, r.window));
-                let full = all().count() >= CAPACITY;
-                let offered = calendar.offer(now, &ask);
-                match known {
-                    Some((known, window)) if known == round => {
-                        prop_assert_eq!(offered, Some(window));
-                    }
-                    Some((known, _)) if known > round => prop_assert_eq!(offered, None),
-                    _ => {
-                        promises.forget(request(n));
-                        match offered {
-                            Some(window) => {
-                                prop_assert!(window.width() >= size.bid);
-                                prop_assert!(
-                                    window.start >= ask.not_before.max(now + Span::from_ns(delay))
-                                );
-                                promises.bids.push((request(n), round, window));
-                            }
-                            None => prop_assert!(full),
-                        }
-                    }
-                }
+                offer(&mut calendar, &mut promises, now, &ask)?;
             }
             Step::Accept { n, round, from, width } => {
                 if let Some((_, bid)) = promises.bid(request(n)) {
@@ -331,35 +370,7 @@ fn run(steps: Vec<Step>) -> Result<u64, TestCaseError> {
                 promises.accepted.retain(|(_, window)| window.end + Span::from_ms(1) > now);
             }
         }
-        calendar.check();
-        for (i, (a, wa)) in promises.accepted.iter().enumerate() {
-            let rest = &promises.accepted[i + 1..];
-            prop_assert!(rest.iter().all(|(_, wb)| !wa.overlaps(wb)), "{a} meets another");
-            prop_assert!(
-                promises.bids.iter().all(|(.., bid)| !wa.overlaps(bid)),
-                "{a} meets a bid"
-            );
-            let slot = calendar.reservations().iter().find(|r| r.request == *a);
-            prop_assert!(
-                slot.is_some_and(|s| s.state == State::Accepted && s.window == *wa),
-                "an accepted window was lost: {a} {wa}"
-            );
-        }
-        for (a, _, wa) in &promises.bids {
-            let rivals = promises.bids.iter().filter(|(b, _, wb)| a != b && wa.overlaps(wb));
-            prop_assert!(rivals.count() <= 1, "{a} has more than one rival: {promises:?}");
-            let all = calendar.reservations().iter().chain(calendar.second_bookings());
-            let mut of = all.filter(|r| r.request == *a);
-            let booking = of.next();
-            prop_assert!(
-                booking.is_some_and(|b| b.state == State::Tentative && b.window == *wa),
-                "a bid was lost: {a} {wa}"
-            );
-            prop_assert!(of.next().is_none(), "{a} is booked twice itself");
-        }
-        let held = calendar.reservations().len() + calendar.second_bookings().len();
-        prop_assert_eq!(held, promises.bids.len() + promises.accepted.len());
-        prop_assert!(held <= CAPACITY);
+        check(&calendar, &promises)?;
     }
     let doubled = calendar.double_bookings();
     // Long after, one request finds an empty calendar: nothing leaked.
