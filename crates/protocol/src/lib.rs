@@ -78,7 +78,7 @@ pub use repair::{
     RepairRules, RepairStatistics,
 };
 pub use target::{
-    Backpressure, DiskForecast, Holdings, Target, TargetConfig, TargetEffect, TargetInput,
+    Backpressure, DiskForecast, Holdings, Intake, Target, TargetConfig, TargetEffect, TargetInput,
 };
 pub use timing::{Delivery, IdleExtension, Timing, WindowRule, WindowSize};
 pub use window::Window;

@@ -122,6 +122,8 @@ pub enum BidAnswer {
     /// The target cannot be used at present: it is not open, or it failed, or its node is not heard. Whether it
     /// holds the chunk is not known.
     Unavailable,
+    /// The chunk is not here, for so many replicas, and there is no room for it.
+    Full,
 }
 
 /// A window granted to one member of the group.

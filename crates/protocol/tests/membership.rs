@@ -5,7 +5,7 @@ mod cluster;
 use cluster::{Ended, Fate, TestCluster, any_fate, chunk};
 use proptest::prelude::*;
 use slotcast_protocol::{
-    Delivery, Failure, GroupMap, Member, Members, Membership, TargetId, TargetInput,
+    Delivery, Failure, GroupMap, Intake, Member, Members, Membership, TargetId, TargetInput,
 };
 use slotcast_units::{Span, Time};
 
@@ -19,10 +19,14 @@ fn groups(of: &[(u32, Membership)]) -> GroupMap {
     GroupMap::seated(&[(0..9).map(TargetId).collect()], &members).unwrap()
 }
 
+fn intake(takes_puts: bool) -> Intake {
+    if takes_puts { Intake::Open } else { Intake::Closed }
+}
+
 fn change(cluster: &mut TestCluster, of: &[(u32, Membership)]) {
     cluster.groups = groups(of);
     for (target, membership) in of {
-        cluster.targets[*target as usize].take_puts(membership.takes_puts());
+        cluster.targets[*target as usize].set_intake(intake(membership.takes_puts()));
     }
 }
 
@@ -34,6 +38,21 @@ fn holders(cluster: &TestCluster, n: u64) -> Members {
         }
     }
     holders
+}
+
+/// The map reaches a member that leaves before it reaches those who ask.
+#[test]
+fn what_a_leaving_member_holds_does_not_count_for_who_has_not_heard_of_it() {
+    let mut cluster = TestCluster::new(Delivery::Unicast, 9, 1, Fate::default());
+    cluster.put(1);
+    cluster.run();
+    let before = holders(&cluster, 1);
+    let leaving = before.iter().next().expect("three hold it");
+    cluster.targets[usize::from(leaving)].set_intake(Intake::Closed);
+    cluster.put(1);
+    cluster.run();
+    assert!(matches!(cluster.ended.last(), Some((_, Ended::Put { .. }))));
+    assert_eq!(holders(&cluster, 1).without(Members::only(leaving)).len(), 3);
 }
 
 #[test]
@@ -81,7 +100,7 @@ fn who_joins_and_who_is_drained_is_not_asked() {
 #[test]
 fn a_leaving_member_bids_for_nothing_that_it_does_not_hold() {
     let mut cluster = TestCluster::new(Delivery::Unicast, 9, 1, Fate::default());
-    (0..6).for_each(|t: u32| cluster.targets[t as usize].take_puts(false));
+    (0..6).for_each(|t: u32| cluster.targets[t as usize].set_intake(Intake::Closed));
     for n in 0..20 {
         cluster.put(n);
         cluster.run();
@@ -91,7 +110,7 @@ fn a_leaving_member_bids_for_nothing_that_it_does_not_hold() {
     let mut cluster = TestCluster::new(Delivery::Multicast, 9, 1, Fate::default());
     cluster.put(1);
     cluster.run_until(Time::ZERO + Span::from_us(50));
-    (0..9).for_each(|t: u32| cluster.targets[t as usize].take_puts(false));
+    (0..9).for_each(|t: u32| cluster.targets[t as usize].set_intake(Intake::Closed));
     cluster.run();
     assert_eq!(cluster.replicas(1), 3);
     let mut effects = Vec::new();

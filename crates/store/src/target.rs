@@ -6,8 +6,8 @@ use core::ops::Bound;
 
 use slotcast_protocol::tape::TargetEntry;
 use slotcast_protocol::{
-    ChunkId, DiskMeter, Holdings, InitiatorId, Inventory, LinkMeter, Message, RequestId, Target,
-    TargetConfig, TargetEffect, TargetInput,
+    ChunkId, DiskMeter, Holdings, InitiatorId, Intake, Inventory, LinkMeter, Message, RequestId,
+    Target, TargetConfig, TargetEffect, TargetInput,
 };
 use slotcast_units::{Rate, Size, Span, Time};
 
@@ -316,9 +316,10 @@ impl StoringTarget {
         &self.machine
     }
 
-    /// Whether it takes chunks that it does not hold; if not, it keeps what it has promised.
+    /// Whether it takes chunks that it does not hold; if not, it keeps what it has promised, and what it holds
+    /// counts for nobody.
     pub fn take_puts(&mut self, takes_puts: bool) {
-        self.machine.take_puts(takes_puts);
+        self.machine.set_intake(if takes_puts { Intake::Open } else { Intake::Closed });
     }
 
     /// Forgets what was promised to initiators, as a restart does, and keeps what is stored.

@@ -31,6 +31,9 @@ pub(super) struct Get {
     without: Members,
     /// Members that failed to deliver.
     failed: Members,
+    /// Members that said that they could not deliver, once and twice: the latter are not asked again.
+    undelivered: Members,
+    hopeless: Members,
     /// Some member has offered the chunk in some round.
     was_offered: bool,
     shortage: Shortage,
@@ -51,6 +54,8 @@ impl Get {
             offers: Vec::new(),
             without: Members::NONE,
             failed: Members::NONE,
+            undelivered: Members::NONE,
+            hopeless: Members::NONE,
             was_offered: false,
             shortage: Shortage::default(),
             sender: None,
@@ -75,7 +80,7 @@ impl Get {
 
     /// Starts a round.
     pub(super) fn ask(&mut self, step: &mut Step<'_>) {
-        let everybody = step.groups.members_for_gets(self.group);
+        let everybody = step.groups.members_for_gets(self.group).without(self.hopeless);
         if everybody.without(self.failed).is_empty() {
             self.failed = Members::NONE;
         }
@@ -90,7 +95,7 @@ impl Get {
             request: self.request,
             round,
             group: self.group,
-            skip: self.failed,
+            skip: self.failed.union(self.hopeless),
             chunk: self.chunk,
             not_before: self.not_before,
         });
@@ -125,6 +130,12 @@ impl Get {
                 if self.round.is_complete() { self.choose(step) } else { Progress::Going }
             }
             Message::Undelivered(told) if self.sender == Some(told.position) => {
+                // Where requests may be refused nobody is asked for ever: a disk that cannot read it will not.
+                if step.config.refuse_after.is_some() {
+                    let is_second = self.undelivered.contains(told.position);
+                    let of = if is_second { &mut self.hopeless } else { &mut self.undelivered };
+                    of.insert(told.position);
+                }
                 self.sender_failed(step)
             }
             _ => Progress::Going,

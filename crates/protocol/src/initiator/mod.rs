@@ -106,7 +106,7 @@ pub enum InitiatorInput<'a> {
         /// The members.
         members: Members,
     },
-    /// Members of a group have started anew, perhaps with another disk: what they had promised is void, and
+    /// Members of a group have started anew, perhaps with another disk, or have failed: what they had promised is void, and
     /// what they had acknowledged for requests under way does not count until they say again that they hold it.
     Restarted {
         /// The group.

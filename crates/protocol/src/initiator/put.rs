@@ -237,6 +237,7 @@ impl Put {
                         self.round.not_now(retry_after.min(step.config.horizon));
                     }
                     BidAnswer::Unavailable => self.round.unavailable(Members::only(bid.position)),
+                    BidAnswer::Full => self.round.has_no_room(bid.position),
                 }
                 if self.round.is_complete() { self.choose(step) } else { Progress::Going }
             }
@@ -389,6 +390,17 @@ impl Put {
         let possible = possible.union(self.round.available);
         let is_short = step.groups.domains_of(self.group, possible) < usize::from(self.enough);
         self.shortage.round_ended(step, is_short) && self.pending.is_empty()
+    }
+
+    /// Why there are too few members: because those that there are have no room, or because they are away.
+    fn shortage(&self, step: &Step<'_>) -> Failure {
+        let stored = self.stored_count();
+        let there = self.stored.union(self.pending).union(self.failed);
+        let there = there.union(self.round.available).union(self.round.full);
+        match step.groups.domains_of(self.group, there) < usize::from(self.enough) {
+            true => Failure::TooFewAvailable { stored },
+            false => Failure::TooFewReplicas { stored },
+        }
     }
 
     fn give_up(&mut self, reason: Failure, step: &mut Step<'_>) -> Progress {

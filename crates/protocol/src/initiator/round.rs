@@ -18,6 +18,8 @@ pub(super) struct Round {
     pub(super) available: Members,
     /// Of these, the ones of which nothing was heard, whatever the host has answered for them.
     unheard: Members,
+    /// Of these, the ones that have no room.
+    pub(super) full: Members,
     /// Shortest wait that a member without room for a reservation asked for.
     pub(super) retry_after: Option<Span>,
 }
@@ -32,6 +34,7 @@ impl Round {
             silent: asked,
             available: Members::NONE,
             unheard: asked,
+            full: Members::NONE,
             retry_after: None,
         };
         number
@@ -60,6 +63,12 @@ impl Round {
     pub(super) fn unavailable(&mut self, members: Members) {
         self.silent = self.silent.without(members);
         self.available = self.available.without(members);
+    }
+
+    /// A member has no room for the chunk.
+    pub(super) fn has_no_room(&mut self, position: u8) {
+        self.full.insert(position);
+        self.available.remove(position);
     }
 
     /// A member has no room for a reservation.

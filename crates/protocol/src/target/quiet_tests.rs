@@ -8,9 +8,13 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 
 use proptest::prelude::*;
+use slotcast_units::Span;
 
 use super::*;
-use crate::message::{Grant, Grants};
+use crate::message::{
+    BidAnswer, GetAccept, GetRequest, Grant, Grants, OfferAnswer, PutAccept, PutRequest,
+};
+use crate::timing::Delivery;
 
 const HELD: ChunkId = ChunkId([1; 32]);
 const NEW: ChunkId = ChunkId([2; 32]);

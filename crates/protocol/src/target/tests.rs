@@ -2,10 +2,14 @@ mod double_booking;
 
 use super::*;
 use crate::group::Members;
-use crate::message::{Grant, Grants};
+use crate::message::{
+    BidAnswer, FindAnswer, FindReply, FindRequest, GetAccept, GetRequest, Grant, Grants,
+    LateReject, OfferAnswer, PutAccept, PutRequest, ReplicaAck,
+};
+use crate::timing::Delivery;
 use alloc::collections::BTreeMap;
 use alloc::vec;
-use slotcast_units::{Rate, Share};
+use slotcast_units::{Rate, Share, Span};
 
 const SIZE: Size = Size::from_kib(128);
 const CHUNK: ChunkId = ChunkId([5; 32]);

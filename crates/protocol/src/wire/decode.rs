@@ -69,24 +69,15 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// Here and below, fields are read in the order in which they are written.
     fn message(&mut self) -> Result<Message, WireError> {
         // Every message begins with its request, but an unknown kind is no message.
         if !(layout::PUT_REQUEST..=layout::FIND_REPLY).contains(&self.kind) {
             return Err(WireError::Kind(self.kind));
         }
         let request = self.request()?;
-        // Fields are read in the order in which they are written here.
         Ok(match self.kind {
-            layout::PUT_REQUEST => Message::PutRequest(PutRequest {
-                request,
-                round: self.u8()?,
-                group: GroupId(self.u32()?),
-                skip: Members::from_bits(self.u64()?),
-                chunk: ChunkId(self.take()?),
-                size: self.size()?,
-                not_before: self.time()?,
-                replicas: self.replicas()?,
-            }),
+            layout::PUT_REQUEST => Message::PutRequest(self.put_request(request)?),
             layout::BID => Message::Bid(Bid {
                 request,
                 round: self.u8()?,
@@ -104,14 +95,7 @@ impl Reader<'_> {
                 position: self.position()?,
                 outcome: self.outcome()?,
             }),
-            layout::GET_REQUEST => Message::GetRequest(GetRequest {
-                request,
-                round: self.u8()?,
-                group: GroupId(self.u32()?),
-                skip: Members::from_bits(self.u64()?),
-                chunk: ChunkId(self.take()?),
-                not_before: self.time()?,
-            }),
+            layout::GET_REQUEST => Message::GetRequest(self.get_request(request)?),
             layout::OFFER => Message::Offer(Offer {
                 request,
                 round: self.u8()?,
@@ -131,50 +115,20 @@ impl Reader<'_> {
                 round: self.u8()?,
                 position: self.position()?,
             }),
-            layout::PROXY_REQUEST => Message::ProxyRequest(ProxyRequest {
-                request,
-                round: self.u8()?,
-                group: GroupId(self.u32()?),
-                skip: self.members()?,
-                chunk: ChunkId(self.take()?),
-                size: self.size()?,
-                not_before: self.time()?,
-                replicas: self.replicas()?,
-                over: self.term()?,
-                taken: self.taken()?,
-            }),
+            layout::PROXY_REQUEST => Message::ProxyRequest(self.proxy_request(request)?),
             layout::PROXY_REPLY => Message::ProxyReply(ProxyReply {
                 request,
                 round: self.u8()?,
                 term: self.term()?,
                 answer: self.proxy_answer()?,
             }),
-            layout::PROXY_NOTICE => Message::ProxyNotice(ProxyNotice {
-                request,
-                round: self.u8()?,
-                group: GroupId(self.u32()?),
-                term: self.term()?,
-                skip: self.members()?,
-                chunk: ChunkId(self.take()?),
-                size: self.size()?,
-                window: self.window()?,
-                members: self.members()?,
-            }),
+            layout::PROXY_NOTICE => Message::ProxyNotice(self.proxy_notice(request)?),
             layout::PROXY_QUERY => Message::ProxyQuery(ProxyQuery {
                 request,
                 group: GroupId(self.u32()?),
                 term: self.term()?,
             }),
-            layout::PROXY_REPORT => Message::ProxyReport(ProxyReport {
-                request,
-                group: GroupId(self.u32()?),
-                position: self.position()?,
-                term: self.term()?,
-                occasion: self.occasion()?,
-                free_from: self.time()?,
-                disk_done: self.time()?,
-                disk_rate: Rate::from_bps(self.u64()?),
-            }),
+            layout::PROXY_REPORT => Message::ProxyReport(self.proxy_report(request)?),
             layout::FIND_REQUEST => Message::FindRequest(FindRequest {
                 request,
                 group: GroupId(self.u32()?),
@@ -188,6 +142,72 @@ impl Reader<'_> {
         })
     }
 
+    fn put_request(&mut self, request: RequestId) -> Result<PutRequest, WireError> {
+        Ok(PutRequest {
+            request,
+            round: self.u8()?,
+            group: GroupId(self.u32()?),
+            skip: Members::from_bits(self.u64()?),
+            chunk: ChunkId(self.take()?),
+            size: self.size()?,
+            not_before: self.time()?,
+            replicas: self.replicas()?,
+        })
+    }
+
+    fn get_request(&mut self, request: RequestId) -> Result<GetRequest, WireError> {
+        Ok(GetRequest {
+            request,
+            round: self.u8()?,
+            group: GroupId(self.u32()?),
+            skip: Members::from_bits(self.u64()?),
+            chunk: ChunkId(self.take()?),
+            not_before: self.time()?,
+        })
+    }
+
+    fn proxy_request(&mut self, request: RequestId) -> Result<ProxyRequest, WireError> {
+        Ok(ProxyRequest {
+            request,
+            round: self.u8()?,
+            group: GroupId(self.u32()?),
+            skip: self.members()?,
+            chunk: ChunkId(self.take()?),
+            size: self.size()?,
+            not_before: self.time()?,
+            replicas: self.replicas()?,
+            over: self.term()?,
+            taken: self.taken()?,
+        })
+    }
+
+    fn proxy_notice(&mut self, request: RequestId) -> Result<ProxyNotice, WireError> {
+        Ok(ProxyNotice {
+            request,
+            round: self.u8()?,
+            group: GroupId(self.u32()?),
+            term: self.term()?,
+            skip: self.members()?,
+            chunk: ChunkId(self.take()?),
+            size: self.size()?,
+            window: self.window()?,
+            members: self.members()?,
+        })
+    }
+
+    fn proxy_report(&mut self, request: RequestId) -> Result<ProxyReport, WireError> {
+        Ok(ProxyReport {
+            request,
+            group: GroupId(self.u32()?),
+            position: self.position()?,
+            term: self.term()?,
+            occasion: self.occasion()?,
+            free_from: self.time()?,
+            disk_done: self.time()?,
+            disk_rate: Rate::from_bps(self.u64()?),
+        })
+    }
+
     fn bid_answer(&mut self) -> Result<BidAnswer, WireError> {
         match self.u8()? {
             // A backlog is compared and nothing else, so no number is too large.
@@ -198,6 +218,7 @@ impl Reader<'_> {
             layout::ALREADY_STORED => Ok(BidAnswer::AlreadyStored),
             layout::RAISING => Ok(BidAnswer::Raising),
             layout::UNAVAILABLE => Ok(BidAnswer::Unavailable),
+            layout::FULL => Ok(BidAnswer::Full),
             layout::NOT_NOW => Ok(BidAnswer::NotNow { retry_after: self.span()? }),
             tag => Err(WireError::Tag { field: "answer of a bid", tag }),
         }

@@ -6,7 +6,8 @@ use super::{Header, layout};
 use crate::group::Members;
 use crate::ids::{RequestId, Term};
 use crate::message::{
-    AckOutcome, BidAnswer, FindAnswer, Grant, Message, Occasion, OfferAnswer, ProxyAnswer,
+    AckOutcome, Bid, BidAnswer, FindAnswer, Grant, Message, Occasion, Offer, OfferAnswer,
+    ProxyAnswer, ProxyNotice, ProxyReply, ProxyReport, ProxyRequest,
 };
 use crate::timing::Delivery;
 use crate::window::Window;
@@ -47,7 +48,10 @@ pub fn encoded_len(message: &Message) -> usize {
                 layout::ANSWER_LEN
                     + match m.answer {
                         BidAnswer::Window { .. } => layout::WINDOW_LEN + layout::TIME_LEN,
-                        BidAnswer::AlreadyStored | BidAnswer::Raising | BidAnswer::Unavailable => 0,
+                        BidAnswer::AlreadyStored
+                        | BidAnswer::Raising
+                        | BidAnswer::Unavailable
+                        | BidAnswer::Full => 0,
                         BidAnswer::NotNow { .. } => layout::TIME_LEN,
                     }
             }
@@ -133,23 +137,7 @@ fn body(message: &Message, out: &mut Vec<u8>) {
             time(m.not_before, out);
             out.push(m.replicas);
         }
-        Message::Bid(m) => {
-            out.extend_from_slice(&[m.round, m.position]);
-            match m.answer {
-                BidAnswer::Window { window: offered, backlog } => {
-                    out.push(layout::WINDOW);
-                    window(offered, out);
-                    span(backlog, out);
-                }
-                BidAnswer::AlreadyStored => out.push(layout::ALREADY_STORED),
-                BidAnswer::Raising => out.push(layout::RAISING),
-                BidAnswer::Unavailable => out.push(layout::UNAVAILABLE),
-                BidAnswer::NotNow { retry_after } => {
-                    out.push(layout::NOT_NOW);
-                    span(retry_after, out);
-                }
-            }
-        }
+        Message::Bid(m) => bid(m, out),
         Message::PutAccept(m) => {
             out.push(m.round);
             out.push(match m.delivery {
@@ -174,82 +162,21 @@ fn body(message: &Message, out: &mut Vec<u8>) {
             out.extend_from_slice(&m.chunk.0);
             time(m.not_before, out);
         }
-        Message::Offer(m) => {
-            out.extend_from_slice(&[m.round, m.position]);
-            match m.answer {
-                OfferAnswer::Window { window: offered, size: held } => {
-                    out.push(layout::WINDOW);
-                    window(offered, out);
-                    size(held, out);
-                }
-                OfferAnswer::NotHeld => out.push(layout::NOT_HELD),
-                OfferAnswer::Unavailable => out.push(layout::UNAVAILABLE),
-                OfferAnswer::NotNow { retry_after } => {
-                    out.push(layout::NOT_NOW);
-                    span(retry_after, out);
-                }
-            }
-        }
+        Message::Offer(m) => offer(m, out),
         Message::GetAccept(m) => {
             out.push(m.round);
             grants(m.grant.as_slice(), out);
         }
         Message::Undelivered(m) => out.push(m.position),
         Message::LateReject(m) => out.extend_from_slice(&[m.round, m.position]),
-        Message::ProxyRequest(m) => {
-            out.push(m.round);
-            out.extend_from_slice(&m.group.0.to_le_bytes());
-            members(m.skip, out);
-            out.extend_from_slice(&m.chunk.0);
-            size(m.size, out);
-            time(m.not_before, out);
-            out.push(m.replicas);
-            term(m.over, out);
-            out.push(u8::try_from(m.taken.len()).expect("at most MAX_TAKEN"));
-            m.taken.iter().for_each(|&taken| window(taken, out));
-        }
-        Message::ProxyReply(m) => {
-            out.push(m.round);
-            term(m.term, out);
-            match m.answer {
-                ProxyAnswer::Granted { window: granted, members: chosen } => {
-                    out.push(layout::GRANTED);
-                    window(granted, out);
-                    members(chosen, out);
-                }
-                ProxyAnswer::NotNow { retry_after } => {
-                    out.push(layout::NOT_NOW);
-                    span(retry_after, out);
-                }
-                ProxyAnswer::Moved => out.push(layout::MOVED),
-            }
-        }
-        Message::ProxyNotice(m) => {
-            out.push(m.round);
-            out.extend_from_slice(&m.group.0.to_le_bytes());
-            term(m.term, out);
-            members(m.skip, out);
-            out.extend_from_slice(&m.chunk.0);
-            size(m.size, out);
-            window(m.window, out);
-            members(m.members, out);
-        }
+        Message::ProxyRequest(m) => proxy_request(m, out),
+        Message::ProxyReply(m) => proxy_reply(m, out),
+        Message::ProxyNotice(m) => proxy_notice(m, out),
         Message::ProxyQuery(m) => {
             out.extend_from_slice(&m.group.0.to_le_bytes());
             term(m.term, out);
         }
-        Message::ProxyReport(m) => {
-            out.extend_from_slice(&m.group.0.to_le_bytes());
-            out.push(m.position);
-            term(m.term, out);
-            out.push(match m.occasion {
-                Occasion::Received => layout::RECEIVED,
-                Occasion::Asked => layout::ASKED,
-            });
-            time(m.free_from, out);
-            time(m.disk_done, out);
-            out.extend_from_slice(&m.disk_rate.as_bps().to_le_bytes());
-        }
+        Message::ProxyReport(m) => proxy_report(m, out),
         Message::FindRequest(m) => {
             out.extend_from_slice(&m.group.0.to_le_bytes());
             out.extend_from_slice(&m.chunk.0);
@@ -266,6 +193,96 @@ fn body(message: &Message, out: &mut Vec<u8>) {
             }
         }
     }
+}
+
+fn bid(m: &Bid, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[m.round, m.position]);
+    match m.answer {
+        BidAnswer::Window { window: offered, backlog } => {
+            out.push(layout::WINDOW);
+            window(offered, out);
+            span(backlog, out);
+        }
+        BidAnswer::AlreadyStored => out.push(layout::ALREADY_STORED),
+        BidAnswer::Raising => out.push(layout::RAISING),
+        BidAnswer::Unavailable => out.push(layout::UNAVAILABLE),
+        BidAnswer::Full => out.push(layout::FULL),
+        BidAnswer::NotNow { retry_after } => {
+            out.push(layout::NOT_NOW);
+            span(retry_after, out);
+        }
+    }
+}
+
+fn offer(m: &Offer, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[m.round, m.position]);
+    match m.answer {
+        OfferAnswer::Window { window: offered, size: held } => {
+            out.push(layout::WINDOW);
+            window(offered, out);
+            size(held, out);
+        }
+        OfferAnswer::NotHeld => out.push(layout::NOT_HELD),
+        OfferAnswer::Unavailable => out.push(layout::UNAVAILABLE),
+        OfferAnswer::NotNow { retry_after } => {
+            out.push(layout::NOT_NOW);
+            span(retry_after, out);
+        }
+    }
+}
+
+fn proxy_request(m: &ProxyRequest, out: &mut Vec<u8>) {
+    out.push(m.round);
+    out.extend_from_slice(&m.group.0.to_le_bytes());
+    members(m.skip, out);
+    out.extend_from_slice(&m.chunk.0);
+    size(m.size, out);
+    time(m.not_before, out);
+    out.push(m.replicas);
+    term(m.over, out);
+    out.push(u8::try_from(m.taken.len()).expect("at most MAX_TAKEN"));
+    m.taken.iter().for_each(|&taken| window(taken, out));
+}
+
+fn proxy_reply(m: &ProxyReply, out: &mut Vec<u8>) {
+    out.push(m.round);
+    term(m.term, out);
+    match m.answer {
+        ProxyAnswer::Granted { window: granted, members: chosen } => {
+            out.push(layout::GRANTED);
+            window(granted, out);
+            members(chosen, out);
+        }
+        ProxyAnswer::NotNow { retry_after } => {
+            out.push(layout::NOT_NOW);
+            span(retry_after, out);
+        }
+        ProxyAnswer::Moved => out.push(layout::MOVED),
+    }
+}
+
+fn proxy_notice(m: &ProxyNotice, out: &mut Vec<u8>) {
+    out.push(m.round);
+    out.extend_from_slice(&m.group.0.to_le_bytes());
+    term(m.term, out);
+    members(m.skip, out);
+    out.extend_from_slice(&m.chunk.0);
+    size(m.size, out);
+    window(m.window, out);
+    members(m.members, out);
+}
+
+fn proxy_report(m: &ProxyReport, out: &mut Vec<u8>) {
+    out.extend_from_slice(&m.group.0.to_le_bytes());
+    out.push(m.position);
+    term(m.term, out);
+    out.push(match m.occasion {
+        Occasion::Received => layout::RECEIVED,
+        Occasion::Asked => layout::ASKED,
+    });
+    time(m.free_from, out);
+    time(m.disk_done, out);
+    out.extend_from_slice(&m.disk_rate.as_bps().to_le_bytes());
 }
 
 fn members(members: Members, out: &mut Vec<u8>) {

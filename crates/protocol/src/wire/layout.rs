@@ -37,6 +37,7 @@ pub(super) const NOT_HELD: u8 = 2;
 pub(super) const NOT_NOW: u8 = 3;
 pub(super) const RAISING: u8 = 4;
 pub(super) const UNAVAILABLE: u8 = 5;
+pub(super) const FULL: u8 = 6;
 
 /// Tags of [`crate::Delivery`].
 pub(super) const MULTICAST: u8 = 1;

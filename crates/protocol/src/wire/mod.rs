@@ -41,7 +41,7 @@
 //! | 26 | 8 | request |
 //! | 34 | 1 | round |
 //! | 35 | 1 | position |
-//! | 36 | 1 | answer: 1 a window, 2 already stored, 3 not now, 4 raising, 5 unavailable |
+//! | 36 | 1 | answer: 1 a window, 2 already stored, 3 not now, 4 raising, 5 unavailable, 6 full |
 //! | 37 | 24 | with answer 1: the window (16), and the backlog, in nanoseconds (8) |
 //! | 37 | 8 | with answer 3: retry after, in nanoseconds |
 //!

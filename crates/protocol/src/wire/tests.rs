@@ -366,7 +366,7 @@ fn unknown_alternatives_are_refused() {
     let of_kind = |kind| messages.iter().find(|(_, k, _)| *k == kind).unwrap().0;
     for (kind, offset, field, tags) in [
         (1, 95, "number of replicas", [0, 9, 255]),
-        (2, 36, "answer of a bid", [0, 6, 255]),
+        (2, 36, "answer of a bid", [0, 7, 255]),
         (3, 35, "delivery", [0, 3, 255]),
         (4, 35, "outcome", [0, 5, 255]),
         (6, 36, "answer of an offer", [0, 4, 255]),

@@ -317,6 +317,7 @@ fn bid_answer() -> impl Strategy<Value = BidAnswer> {
         }),
         1 => Just(BidAnswer::AlreadyStored),
         1 => Just(BidAnswer::Raising),
+        1 => Just(BidAnswer::Full),
         1 => Just(BidAnswer::Unavailable),
         1 => ns().prop_map(|ns| BidAnswer::NotNow { retry_after: Span::from_ns(ns) }),
     ]

@@ -124,6 +124,7 @@ fn detail(message: &Message) -> String {
             }
             BidAnswer::AlreadyStored => format!("member={} already-stored", m.position),
             BidAnswer::Raising => format!("member={} raising", m.position),
+            BidAnswer::Full => format!("member={} full", m.position),
             BidAnswer::Unavailable => format!("member={} unavailable", m.position),
             BidAnswer::NotNow { retry_after } => {
                 format!("member={} not-now retry-after={retry_after}", m.position)

@@ -31,8 +31,7 @@ impl Put {
             return self.ask_again(step.now, step);
         }
         if self.is_hopeless(step) {
-            let stored = self.stored_count();
-            return self.give_up(Failure::TooFewAvailable { stored }, step);
+            return self.give_up(self.shortage(step), step);
         }
         self.collect_candidates(step);
         match step.config.put.window_rule.delivery {
