@@ -568,6 +568,7 @@ const REPAIR: RepairRules = RepairRules {
     least_pause: Span::from_ms(5),
     most_pause: Span::from_secs(30),
     period: Span::from_secs(7 * 24 * 3600),
+    scrub_period: Span::from_secs(7 * 24 * 3600),
     first_scrub: Span::from_secs(24 * 3600),
     retry: Span::from_secs(30),
 };

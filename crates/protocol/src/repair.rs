@@ -39,6 +39,7 @@ use slotcast_units::{Rate, Share, Size, Span, Time};
 
 use crate::ids::ChunkId;
 
+mod next;
 mod walk;
 
 pub use walk::{RepairPace, RepairProgress};
@@ -58,9 +59,10 @@ pub struct RepairRules {
     pub least_pause: Span,
     /// The most from one read to the next: so slow is a disk never taken for.
     pub most_pause: Span,
-    /// From the end of a walk to the next if nothing changes, and from the end of a scrub to the next: how long
-    /// rot stays undiscovered.
+    /// From the end of a walk to the next if nothing changes.
     pub period: Span,
+    /// From the end of a scrub to the next: how long rot stays undiscovered.
+    pub scrub_period: Span,
     /// From the first walk to the first scrub.
     pub first_scrub: Span,
     /// From a failed attempt to the next for the same chunk.
@@ -161,6 +163,8 @@ pub struct RepairStatistics {
     /// Chunks known at present to have too few replicas: they were found so and are not put again yet, or are
     /// lost and not yet recovered.
     pub under_replicated: u64,
+    /// Of these, lost ones that nobody who answers holds, while others do not answer. They are tried again.
+    pub unrecovered: u64,
 }
 
 /// Chunks heard of or lacking that are remembered; beyond, they are put again once more, or found
@@ -262,7 +266,9 @@ impl Repair {
     pub fn statistics(&self) -> RepairStatistics {
         let in_hand = self.in_hand.values().filter(|work| matches!(work, Work::Recover(_)));
         let lost = self.to_recover.len() + in_hand.count() + self.unrecovered.len();
-        RepairStatistics { under_replicated: (self.lacking.len() + lost) as u64, ..self.statistics }
+        let under_replicated = (self.lacking.len() + lost) as u64;
+        let unrecovered = self.unrecovered.len() as u64;
+        RepairStatistics { under_replicated, unrecovered, ..self.statistics }
     }
 
     /// Whether everything that a leaving target holds, or has lost and could fetch, is with the others in the
@@ -456,35 +462,13 @@ impl Repair {
         {
             self.statistics.scrubs += 1;
             self.scrub = None;
-            self.scrub_at = now + self.rules.period;
+            self.scrub_at = now + self.rules.scrub_period;
         }
         let due = self.due(now);
         if due < self.alarm {
             self.alarm = due;
             effects.push(RepairEffect::WakeAt(due));
         }
-    }
-
-    /// When it has something to do, if nothing is told before.
-    fn due(&self, now: Time) -> Time {
-        let mut due = self.retry_at;
-        if self.walk.is_none() {
-            due = due.min(self.rested);
-        }
-        if self.scrub.is_none() {
-            due = due.min(self.scrub_at);
-        }
-        // With all hands full, whatever ends will be told; and so it will where what is to be done has to wait
-        // for something in hand.
-        if self.in_hand.len() < self.rules.at_once {
-            let goes_on = |walk: Option<Walk>| walk.is_some_and(|walk| !walk.over);
-            let has_lost = !self.to_recover.is_empty() || !self.to_retry.is_empty();
-            let asks = has_lost || goes_on(self.walk);
-            let reads = !self.to_heal.is_empty() || goes_on(self.scrub);
-            let later = |wants: bool, at: Time| if wants && at > now { at } else { Time::NEVER };
-            due = due.min(later(asks, self.ask_at)).min(later(reads, self.read_at));
-        }
-        due
     }
 
     fn end_walk(&mut self, now: Time) {
@@ -498,63 +482,6 @@ impl Repair {
         };
         self.again = false;
         self.rested = now + rest;
-    }
-
-    /// What is to be asked of the group next.
-    fn ask(&mut self, now: Time, inventory: &impl Inventory) -> Option<(ChunkId, Work)> {
-        let asked = self.question(now, inventory);
-        if asked.is_some() {
-            self.ask_at = now + self.rules.least_pause;
-        }
-        asked
-    }
-
-    fn question(&mut self, now: Time, inventory: &impl Inventory) -> Option<(ChunkId, Work)> {
-        let is_free = |(chunk, _): &(ChunkId, u8)| !self.in_hand.contains_key(chunk);
-        if let Some(i) = self.to_recover.iter().position(is_free) {
-            let lost = self.to_recover.remove(i);
-            return lost.map(|(chunk, replicas)| (chunk, Work::Recover(replicas)));
-        }
-        while let Some(chunk) = self.to_retry.pop_front() {
-            if self.lacking.contains(&chunk) && !self.in_hand.contains_key(&chunk) {
-                return Some((chunk, Work::Check));
-            }
-        }
-        let Repair { walk, in_hand, heard, lacking, leaves, to_heal, statistics, .. } = self;
-        let walk = walk.as_mut().filter(|_| to_heal.len() < AHEAD)?;
-        loop {
-            // What is in hand is visited when that has ended.
-            let chunk = walk.peek(inventory).filter(|chunk| !in_hand.contains_key(chunk))?;
-            walk.visit(now, chunk);
-            statistics.visited += 1;
-            let is_seen_to = heard.contains(&chunk) && !lacking.contains(&chunk) && !*leaves;
-            if !is_seen_to && !to_heal.contains(&chunk) {
-                return Some((chunk, Work::Check));
-            }
-        }
-    }
-
-    /// What is to be read next: what lacks replicas, or else what a scrub has come to.
-    fn read(&mut self, now: Time, inventory: &impl Inventory) -> Option<(ChunkId, Work)> {
-        let is_free = |chunk: &&ChunkId| !self.in_hand.contains_key(*chunk);
-        let (chunk, work, share) = match self.to_heal.iter().find(is_free).copied() {
-            Some(chunk) => {
-                self.to_heal.remove(&chunk);
-                (chunk, Work::PutAgain, self.rules.heal_share)
-            }
-            None if !self.to_heal.is_empty() => return None,
-            None => {
-                let Repair { scrub, in_hand, .. } = self;
-                let scrub = scrub.as_mut()?;
-                let chunk = scrub.peek(inventory).filter(|chunk| !in_hand.contains_key(chunk))?;
-                scrub.visit(now, chunk);
-                self.statistics.scrubbed += 1;
-                (chunk, Work::Read, self.rules.scrub_share)
-            }
-        };
-        let size = inventory.size(&chunk).unwrap_or(Size::ZERO);
-        self.read_at = now + self.rules.pause(size, inventory.read_rate(), share);
-        Some((chunk, work))
     }
 }
 

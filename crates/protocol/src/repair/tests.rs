@@ -13,6 +13,7 @@ const RULES: RepairRules = RepairRules {
     least_pause: Span::from_us(10),
     most_pause: Span::from_ms(100),
     period: Span::from_secs(1),
+    scrub_period: Span::from_secs(1),
     first_scrub: Span::from_ms(200),
     retry: Span::from_ms(1),
 };

@@ -195,6 +195,7 @@ impl Plan {
             least_pause: Span::from_us(20),
             most_pause: Span::from_us(500),
             period: Span::from_ms(40),
+            scrub_period: Span::from_ms(40),
             first_scrub: Span::from_ms(20),
             retry: Span::from_ms(5),
         }

@@ -1,0 +1,94 @@
+//! What a repair does next, and when.
+
+use slotcast_units::{Size, Time};
+
+use super::{AHEAD, Inventory, Repair, Walk, Work};
+use crate::ids::ChunkId;
+
+impl Repair {
+    /// When it has something to do, if nothing is told before.
+    pub(super) fn due(&self, now: Time) -> Time {
+        let mut due = self.retry_at;
+        if self.walk.is_none() {
+            due = due.min(self.rested);
+        }
+        if self.scrub.is_none() {
+            due = due.min(self.scrub_at);
+        }
+        // With all hands full, whatever ends will be told; and so it will where what is to be done has to wait
+        // for something in hand.
+        if self.in_hand.len() < self.rules.at_once {
+            let goes_on = |walk: Option<Walk>| walk.is_some_and(|walk| !walk.over);
+            let has_lost = !self.to_recover.is_empty() || !self.to_retry.is_empty();
+            let asks = has_lost || goes_on(self.walk);
+            let reads = !self.to_heal.is_empty() || goes_on(self.scrub);
+            let later = |wants: bool, at: Time| if wants && at > now { at } else { Time::NEVER };
+            due = due.min(later(asks, self.ask_at)).min(later(reads, self.read_at));
+        }
+        due
+    }
+
+    /// What is to be asked of the group next.
+    pub(super) fn ask(&mut self, now: Time, inventory: &impl Inventory) -> Option<(ChunkId, Work)> {
+        let asked = self.question(now, inventory);
+        if asked.is_some() {
+            self.ask_at = now + self.rules.least_pause;
+        }
+        asked
+    }
+
+    fn question(&mut self, now: Time, inventory: &impl Inventory) -> Option<(ChunkId, Work)> {
+        // Some may be with nobody who answers, which takes long to find out: others are seen to meanwhile.
+        let recovering = self.in_hand.values().filter(|work| matches!(work, Work::Recover(_)));
+        let may_recover = recovering.count() < self.rules.at_once.div_ceil(2);
+        let is_free = |(chunk, _): &(ChunkId, u8)| !self.in_hand.contains_key(chunk);
+        if let Some(i) = self.to_recover.iter().position(is_free).filter(|_| may_recover) {
+            let lost = self.to_recover.remove(i);
+            return lost.map(|(chunk, replicas)| (chunk, Work::Recover(replicas)));
+        }
+        while let Some(chunk) = self.to_retry.pop_front() {
+            if self.lacking.contains(&chunk) && !self.in_hand.contains_key(&chunk) {
+                return Some((chunk, Work::Check));
+            }
+        }
+        let Repair { walk, in_hand, heard, lacking, leaves, to_heal, statistics, .. } = self;
+        let walk = walk.as_mut().filter(|_| to_heal.len() < AHEAD)?;
+        loop {
+            // What is in hand is visited when that has ended.
+            let chunk = walk.peek(inventory).filter(|chunk| !in_hand.contains_key(chunk))?;
+            walk.visit(now, chunk);
+            statistics.visited += 1;
+            let is_seen_to = heard.contains(&chunk) && !lacking.contains(&chunk) && !*leaves;
+            if !is_seen_to && !to_heal.contains(&chunk) {
+                return Some((chunk, Work::Check));
+            }
+        }
+    }
+
+    /// What is to be read next: what lacks replicas, or else what a scrub has come to.
+    pub(super) fn read(
+        &mut self,
+        now: Time,
+        inventory: &impl Inventory,
+    ) -> Option<(ChunkId, Work)> {
+        let is_free = |chunk: &&ChunkId| !self.in_hand.contains_key(*chunk);
+        let (chunk, work, share) = match self.to_heal.iter().find(is_free).copied() {
+            Some(chunk) => {
+                self.to_heal.remove(&chunk);
+                (chunk, Work::PutAgain, self.rules.heal_share)
+            }
+            None if !self.to_heal.is_empty() => return None,
+            None => {
+                let Repair { scrub, in_hand, .. } = self;
+                let scrub = scrub.as_mut()?;
+                let chunk = scrub.peek(inventory).filter(|chunk| !in_hand.contains_key(chunk))?;
+                scrub.visit(now, chunk);
+                self.statistics.scrubbed += 1;
+                (chunk, Work::Read, self.rules.scrub_share)
+            }
+        };
+        let size = inventory.size(&chunk).unwrap_or(Size::ZERO);
+        self.read_at = now + self.rules.pause(size, inventory.read_rate(), share);
+        Some((chunk, work))
+    }
+}
