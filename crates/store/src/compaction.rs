@@ -8,6 +8,7 @@ use crate::footer::{Entry, Trailer};
 use crate::index::{Index, Place, Usage};
 use crate::io::{DiskError, Op, OpId, Output, SegmentId};
 use crate::record::{Identity, Kind};
+use crate::store::{TRIES, content_at};
 
 /// Bytes that are read or wait to be written at a time.
 const AHEAD: u64 = 8 << 20;
@@ -41,8 +42,10 @@ pub(crate) enum Step {
     Ask(Op, Purpose),
     /// Write this record anew, with the content that was read.
     Copy(Entry, bytes::Bytes),
-    /// The record could not be read.
+    /// What is read is not the chunk.
     Lost(Entry),
+    /// The disk cannot read the record: what it holds must not be deleted.
+    Unreadable(Entry, DiskError),
     /// The footer cannot be read: leave this segment alone.
     GiveUp,
     /// The segment is deleted.
@@ -53,7 +56,8 @@ pub(crate) enum Step {
 #[derive(Debug)]
 pub(crate) enum Purpose {
     Entries(Trailer),
-    Content(Entry),
+    /// So often was this content asked for.
+    Content(Entry, u8),
     Delete,
 }
 
@@ -67,7 +71,8 @@ pub(crate) struct Compaction {
     stage: Stage,
     entries: Vec<Entry>,
     next: usize,
-    reading: BTreeMap<OpId, Entry>,
+    /// What is being read, and how often it was asked for.
+    reading: BTreeMap<OpId, (Entry, u8)>,
     /// Copies that are not on disk yet.
     copying: u32,
     ahead: u64,
@@ -101,8 +106,8 @@ impl Compaction {
     pub(crate) fn asked(&mut self, op: OpId, purpose: &Purpose) {
         match purpose {
             Purpose::Entries(trailer) => self.stage = Stage::Entries(op, *trailer),
-            Purpose::Content(entry) => {
-                self.reading.insert(op, *entry);
+            Purpose::Content(entry, tries) => {
+                self.reading.insert(op, (*entry, *tries));
             }
             Purpose::Delete => self.stage = Stage::Deleting(op),
         }
@@ -136,12 +141,16 @@ impl Compaction {
                 }
             }
             (Stage::Copying, result) => {
-                let entry = self.reading.remove(&op)?;
+                let (entry, tries) = self.reading.remove(&op)?;
                 match result {
                     Ok(Output::Content(content)) if content.chunk() == entry.record.chunk => {
                         Some(Step::Copy(entry, content.bytes().clone()))
                     }
-                    _ => {
+                    Err(DiskError::Failed) if tries < TRIES => {
+                        Some(Step::Ask(self.content_of(&entry), Purpose::Content(entry, tries + 1)))
+                    }
+                    Err(error) => Some(Step::Unreadable(entry, error)),
+                    Ok(_) => {
                         self.ahead -= entry.record.extent();
                         Some(Step::Lost(entry))
                     }
@@ -150,6 +159,11 @@ impl Compaction {
             (Stage::Deleting(_), Ok(_)) => Some(Step::Deleted(core::mem::take(&mut self.entries))),
             _ => Some(Step::GiveUp),
         }
+    }
+
+    fn content_of(&self, entry: &Entry) -> Op {
+        let place = Place { segment: self.segment, offset: entry.offset };
+        content_at(place, entry.record.length)
     }
 
     /// A record waits to be written anew.
@@ -185,11 +199,7 @@ impl Compaction {
             self.ahead += entry.record.extent();
             return Some(match entry.record.kind {
                 Kind::Removal => Step::Copy(entry, bytes::Bytes::new()),
-                Kind::Put => {
-                    let place = Place { segment: self.segment, offset: entry.offset };
-                    let read = crate::store::content_at(place, entry.record.length);
-                    Step::Ask(read, Purpose::Content(entry))
-                }
+                Kind::Put => Step::Ask(self.content_of(&entry), Purpose::Content(entry, 1)),
             });
         }
         let is_over = self.reading.is_empty() && self.copying == 0 && !is_read;

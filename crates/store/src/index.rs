@@ -22,6 +22,9 @@ pub(crate) struct Live {
     pub(crate) length: u32,
     /// As in its record.
     pub(crate) replicas: u8,
+    /// The disk could not read it when that was last tried: it does not count as stored, and its record is kept,
+    /// since it may be readable another time.
+    pub(crate) is_unreadable: bool,
     sequence: u64,
 }
 
@@ -52,11 +55,44 @@ pub(crate) struct Index {
     void: BTreeMap<ChunkId, u32>,
     pub(crate) segments: BTreeMap<SegmentId, Usage>,
     live_bytes: u64,
+    /// Chunks that could not be read.
+    unreadable: usize,
 }
 
 impl Index {
+    /// A chunk that is stored, and can be read as far as is known.
     pub(crate) fn get(&self, chunk: &ChunkId) -> Option<Live> {
+        self.find(chunk).filter(|live| !live.is_unreadable)
+    }
+
+    /// The same, whether it could be read or not.
+    pub(crate) fn find(&self, chunk: &ChunkId) -> Option<Live> {
         self.chunks.get(chunk).copied()
+    }
+
+    /// The record at `place` could not be read, or could; whether that is news.
+    pub(crate) fn set_unreadable(
+        &mut self,
+        chunk: &ChunkId,
+        place: Place,
+        is_unreadable: bool,
+    ) -> bool {
+        let Some(live) = self.chunks.get_mut(chunk).filter(|live| live.place == place) else {
+            return false;
+        };
+        let is_news = live.is_unreadable != is_unreadable;
+        live.is_unreadable = is_unreadable;
+        match (is_news, is_unreadable) {
+            (true, true) => self.unreadable += 1,
+            (true, false) => self.unreadable -= 1,
+            (false, _) => {}
+        }
+        is_news
+    }
+
+    /// How many chunks could not be read.
+    pub(crate) fn unreadable(&self) -> usize {
+        self.unreadable
     }
 
     /// Whether something on disk would bring the chunk back if it were not removed: it is stored, or a
@@ -67,7 +103,7 @@ impl Index {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.chunks.len()
+        self.chunks.len() - self.unreadable
     }
 
     /// Content of all stored chunks together, in bytes.
@@ -77,7 +113,8 @@ impl Index {
 
     /// Names in order, from `from` on.
     pub(crate) fn names(&self, from: ChunkId) -> impl Iterator<Item = &ChunkId> {
-        self.chunks.range(from..).map(|(chunk, _)| chunk)
+        let readable = |(_, live): &(&ChunkId, &Live)| !live.is_unreadable;
+        self.chunks.range(from..).filter(readable).map(|(chunk, _)| chunk)
     }
 
     /// A record is on disk. Records may be told in any order, copies included.
@@ -108,7 +145,8 @@ impl Index {
             self.usage(removal.place.segment).live -= REMOVAL_EXTENT;
         }
         let Record { length, sequence, replicas, .. } = record;
-        self.chunks.insert(chunk, Live { place, length, replicas, sequence });
+        let live = Live { place, length, replicas, is_unreadable: false, sequence };
+        self.chunks.insert(chunk, live);
         self.live_bytes += u64::from(length);
         self.usage(place.segment).live += record.extent();
     }
@@ -122,7 +160,8 @@ impl Index {
             self.retire(chunk, live);
         }
         if let Some(old) = self.removals.get(&chunk).copied() {
-            if (old.sequence, old.place) > (record.sequence, place) {
+            // As of puts, of two copies the one that was written later stays: that may be in an older segment.
+            if old.sequence > record.sequence {
                 return;
             }
             if let Some(usage) = self.segments.get_mut(&old.place.segment) {
@@ -142,6 +181,7 @@ impl Index {
 
     fn forget(&mut self, chunk: ChunkId, live: Live) {
         self.chunks.remove(&chunk);
+        self.unreadable -= usize::from(live.is_unreadable);
         self.live_bytes -= u64::from(live.length);
         self.usage(live.place.segment).live -= extent_of(live.length);
     }

@@ -8,6 +8,7 @@ use crate::index::Index;
 use crate::io::{DiskError, Op, Output, SegmentId};
 use crate::record::{BLOCK, Identity};
 use crate::scan::Scan;
+use crate::store::TRIES;
 
 /// A segment that is not full: writing may go on after its last record.
 #[derive(Debug)]
@@ -58,6 +59,8 @@ pub(crate) struct Opening {
     size: u64,
     stage: Stage,
     rest: VecDeque<SegmentId>,
+    /// What was asked for last, and how often.
+    asked: (Op, u8),
     found: Found,
 }
 
@@ -65,26 +68,42 @@ impl Opening {
     /// Begins with [`Op::List`].
     pub(crate) fn new(identity: Identity, size: u64) -> Opening {
         let (rest, found) = (VecDeque::new(), Found::default());
-        Opening { identity, size, stage: Stage::Listing, rest, found }
+        Opening { identity, size, stage: Stage::Listing, rest, asked: (Op::List, 1), found }
     }
 
     /// The result of the operation that was asked for last.
     pub(crate) fn done(&mut self, result: Result<Output, DiskError>) -> Step {
-        match result {
+        let step = match result {
             Ok(output) => self.went_well(output),
             Err(error) => self.went_wrong(error),
+        };
+        if let Step::Ask(op) = &step {
+            let tries = if self.asked.0 == *op { self.asked.1 + 1 } else { 1 };
+            self.asked = (op.clone(), tries);
         }
+        step
     }
 
-    /// A segment that cannot be read is left alone, and what it holds is not stored here any more.
-    /// Without the list there is no store, nor where nothing can be written.
+    /// A read that failed is tried again. A segment that cannot be read is left alone: what it holds is not known,
+    /// and the store will not write until it is. Without the list there is no store, nor where nothing can be
+    /// written; but a disk that is only full has one.
     fn went_wrong(&mut self, error: DiskError) -> Step {
-        let was_reading = !matches!(self.stage, Stage::Listing | Stage::Cutting);
-        if was_reading && error == DiskError::Failed {
-            self.found.unreadable += 1;
-            return self.next_segment();
+        let is_cutting = matches!(self.stage, Stage::Cutting);
+        match error {
+            DiskError::Failed if !is_cutting && self.asked.1 < TRIES => {
+                Step::Ask(self.asked.0.clone())
+            }
+            DiskError::Failed if !is_cutting && !matches!(self.stage, Stage::Listing) => {
+                self.found.unreadable += 1;
+                self.next_segment()
+            }
+            // Its end is not cut off, so nothing is written behind its last record.
+            DiskError::Full if matches!(self.asked.0, Op::Cut { .. }) => {
+                self.found.unfinished.pop();
+                self.next_segment()
+            }
+            error => Step::Failed(error),
         }
-        Step::Failed(error)
     }
 
     fn went_well(&mut self, output: Output) -> Step {

@@ -33,13 +33,16 @@ pub(crate) struct Scan {
     /// Where the last good record ends.
     pub(crate) end: u64,
     pub(crate) entries: Vec<Entry>,
-    /// Records whose header is whole and whose content is not.
+    /// Records whose header is whole and whose content is not, with a good one behind them. Behind the last good
+    /// one lies what was being written when the power failed, and was never acknowledged.
     pub(crate) damaged: u32,
+    /// Damaged ones since the last good one.
+    torn: u32,
 }
 
 impl Scan {
     pub(crate) fn new(size: u64) -> Scan {
-        Scan { size, at: 0, asked: 0, blank: 0, end: 0, entries: Vec::new(), damaged: 0 }
+        Scan { size, at: 0, asked: 0, blank: 0, end: 0, entries: Vec::new(), damaged: 0, torn: 0 }
     }
 
     /// What to read next, as offset and length; none when the scan is over.
@@ -91,7 +94,7 @@ impl Scan {
             let content_end = HEADER + usize::try_from(record.length).expect("32 bits");
             if rest.len() < content_end {
                 if is_short {
-                    self.damaged += 1;
+                    self.torn += 1;
                     return None;
                 }
                 return self.wants_for(extent.max(STEP));
@@ -103,9 +106,10 @@ impl Scan {
                 self.entries.push(Entry { record, offset });
                 self.at += extent;
                 self.end = self.at;
+                self.damaged += core::mem::take(&mut self.torn);
             } else {
                 // Its length is not to be trusted: when it was cut off, others were written over it.
-                self.damaged += 1;
+                self.torn += 1;
                 self.at += LINE;
             }
         }

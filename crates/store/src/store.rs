@@ -1,21 +1,26 @@
-//! The machine: takes puts, gets and removals, and says what the disk is to do.
+//! The store: what it is told, and what it has the disk do.
+
+mod reading;
+mod space;
+mod writing;
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::collections::BTreeSet;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use slotcast_protocol::ChunkId;
 
-use crate::batch::{Asker, Batch, Queue, Room, Waiting};
-use crate::compaction::{self, Compaction};
+pub(crate) use reading::{TRIES, content_at};
+
+use crate::batch::{Batch, Queue};
+use crate::compaction::Compaction;
 use crate::content::Content;
-use crate::footer::{self, Entry};
+use crate::footer::Entry;
 use crate::index::{Index, Place};
 use crate::io::{DiskError, Op, OpId, Output, SegmentId};
 use crate::opening::{Opening, Step, Unfinished};
-use crate::record::{BLOCK, HEADER, Identity, Kind, Record};
+use crate::record::{BLOCK, Identity};
 
 /// A put, get or removal, numbered by whoever asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,6 +78,8 @@ pub enum Input {
     Disk(OpId, Result<Output, DiskError>),
     /// The disk has disappeared: whatever is under way on it, nothing more is written.
     Gone,
+    /// Somebody else may have made room on the disk: a full store looks for it.
+    LookForRoom,
 }
 
 /// What is to be done, or was found.
@@ -104,9 +111,12 @@ pub enum Effect {
         /// Whether it was there.
         existed: bool,
     },
-    /// A stored chunk turned out to be unreadable: it is not stored here any more, and other replicas
-    /// must make up for it. So many targets were to hold it.
+    /// A stored chunk turned out not to be what its name says: it is not stored here any more, and other
+    /// replicas must make up for it. So many targets were to hold it.
     Lost(ChunkId, u8),
+    /// The disk could not read a stored chunk, however often that was tried: it does not count as stored until
+    /// somebody fetches it after all, or puts it again. So many targets were to hold it.
+    Unreadable(ChunkId, u8),
 }
 
 /// Why something was not written.
@@ -152,8 +162,9 @@ pub enum Standing {
     Open,
     /// It fetches and removes; there is no room for puts.
     Full,
-    /// It fetches. After a failed write or flush nobody knows what is on disk, so nothing more is
-    /// written until it is opened anew.
+    /// It fetches what it can. After a failed write or flush nobody knows what is on disk; where segments cannot
+    /// be read, removals and later puts may be on record in them; and a disk that fails read after read will not
+    /// keep what it is given. So nothing more is written until it is opened anew.
     ReadOnly(DiskError),
     /// Nothing: it cannot be opened.
     Failed(DiskError),
@@ -170,8 +181,10 @@ pub struct Statistics {
     pub segments: u32,
     /// Bytes of records that hold no more and await compaction.
     pub void_bytes: u64,
-    /// Stored chunks that turned out to be unreadable since the store was opened, and then.
+    /// Stored chunks whose content turned out to be wrong since the store was opened, and then.
     pub lost: u64,
+    /// Chunks that the disk could not read when that was last tried.
+    pub unreadable_chunks: u64,
     /// Segments that could not be read when it was opened.
     pub unreadable_segments: u32,
     /// Flushes that confirmed a batch.
@@ -211,6 +224,9 @@ struct Reading {
     ticket: Ticket,
     chunk: ChunkId,
     place: Place,
+    length: u32,
+    /// How often it was asked for.
+    tries: u8,
 }
 
 /// The chunk store of one target. See the crate's page.
@@ -236,16 +252,15 @@ pub struct Store {
     compactions: u64,
     /// Segments that compaction leaves alone for now: their footer cannot be read, or there was no room.
     avoided: BTreeSet<SegmentId>,
+    /// Segments with chunks that could not be read, and how many: they are not compacted, since that would delete
+    /// them.
+    held_back: BTreeMap<SegmentId, u32>,
+    /// Chunks that were found so, since a read went well.
+    unread_in_a_row: u32,
     reading: BTreeMap<OpId, Reading>,
     last_op: u64,
     last_sequence: u64,
     statistics: Statistics,
-}
-
-/// Reads the content of the record at `place`.
-pub(crate) fn content_at(place: Place, length: u32) -> Op {
-    let offset = u64::from(place.offset) + HEADER as u64;
-    Op::ReadContent { segment: place.segment, offset, length: u64::from(length) }
 }
 
 impl Store {
@@ -277,6 +292,8 @@ impl Store {
             compaction: None,
             compactions: 0,
             avoided: BTreeSet::new(),
+            held_back: BTreeMap::new(),
+            unread_in_a_row: 0,
             reading: BTreeMap::new(),
             last_op: 0,
             last_sequence: 0,
@@ -303,6 +320,7 @@ impl Store {
         let spare = u32::from(matches!(self.spare, Spare::Ready(_)));
         Statistics {
             chunks: self.index.len() as u64,
+            unreadable_chunks: self.index.unreadable() as u64,
             content_bytes: self.index.content_bytes(),
             segments: u32::try_from(self.index.segments.len()).expect("counted in u32") + spare,
             void_bytes: usage.map(|usage| usage.written - usage.live).sum(),
@@ -315,9 +333,10 @@ impl Store {
         self.index.get(chunk).is_some()
     }
 
-    /// Length of a stored chunk's content in bytes.
+    /// Length of a stored chunk's content in bytes; also if it could not be read when that was last tried, and so
+    /// does not count as stored.
     pub fn length(&self, chunk: &ChunkId) -> Option<u32> {
-        self.index.get(chunk).map(|live| live.length)
+        self.index.find(chunk).map(|live| live.length)
     }
 
     /// How many targets are to hold a chunk that is stored here.
@@ -349,6 +368,12 @@ impl Store {
                 Standing::Opening | Standing::Failed(_) => {}
                 _ => self.stop_writing(DiskError::Gone, effects),
             },
+            Input::LookForRoom => {
+                if self.spare == Spare::Refused {
+                    self.spare = Spare::None;
+                }
+                self.pump(effects);
+            }
         }
     }
 
@@ -357,95 +382,6 @@ impl Store {
         let id = OpId(self.last_op);
         effects.push(Effect::Disk(id, op));
         id
-    }
-
-    fn next_sequence(&mut self) -> u64 {
-        self.last_sequence += 1;
-        self.last_sequence
-    }
-
-    /// Why nothing can be written at present.
-    fn refusal(&self) -> Option<WriteError> {
-        match self.standing() {
-            Standing::Open | Standing::Full => None,
-            Standing::ReadOnly(error) => Some(WriteError::Disk(error)),
-            Standing::Opening | Standing::Failed(_) => Some(WriteError::NotOpen),
-        }
-    }
-
-    fn put(
-        &mut self,
-        ticket: Ticket,
-        content: &Content,
-        replicas: Option<u8>,
-        effects: &mut Vec<Effect>,
-    ) {
-        let chunk = content.chunk();
-        let wanted = replicas.unwrap_or(self.config.replicas);
-        if let Some(error) = self.refusal() {
-            return effects.push(Effect::NotWritten(ticket, error));
-        }
-        match self.queue.outcome(&chunk) {
-            Some(last) if last.kind == Kind::Put && self.meant(last.replicas) >= wanted => {
-                return self.queue.follow(&chunk, ticket);
-            }
-            None if self.replicas(&chunk).is_some_and(|held| held >= wanted) => {
-                return effects.push(Effect::Stored { ticket, already: true });
-            }
-            _ => {}
-        }
-        let length = content.bytes().len();
-        let Some(length) = u32::try_from(length)
-            .ok()
-            .filter(|length| u64::from(*length) <= self.config.longest_chunk())
-        else {
-            return effects.push(Effect::NotWritten(ticket, WriteError::TooLong));
-        };
-        if self.standing() == Standing::Full {
-            effects.push(Effect::NotWritten(ticket, WriteError::Full));
-            // Somebody else may have made room on the disk.
-            if self.spare == Spare::Refused {
-                self.spare = Spare::None;
-            }
-            return self.pump(effects);
-        }
-        let sequence = self.next_sequence();
-        // The cluster's number may change, and then holds for chunks without one of their own.
-        let replicas = if wanted == self.config.replicas { 0 } else { wanted };
-        let record = Record { kind: Kind::Put, chunk, sequence, length, replicas };
-        let content = content.bytes().clone();
-        self.queue.push(Waiting { record, content, asker: Asker::Ticket(ticket) });
-        self.pump(effects);
-    }
-
-    fn remove(&mut self, ticket: Ticket, chunk: ChunkId, effects: &mut Vec<Effect>) {
-        if let Some(error) = self.refusal() {
-            return effects.push(Effect::NotWritten(ticket, error));
-        }
-        match self.queue.outcome(&chunk) {
-            Some(last) if last.kind == Kind::Removal => return self.queue.follow(&chunk, ticket),
-            None if !self.index.can_be_removed(&chunk) => {
-                return effects.push(Effect::Removed { ticket, existed: false });
-            }
-            _ => {}
-        }
-        let sequence = self.next_sequence();
-        let record = Record { kind: Kind::Removal, chunk, sequence, length: 0, replicas: 0 };
-        let content = bytes::Bytes::new();
-        self.queue.push(Waiting { record, content, asker: Asker::Ticket(ticket) });
-        self.pump(effects);
-    }
-
-    fn get(&mut self, ticket: Ticket, chunk: ChunkId, effects: &mut Vec<Effect>) {
-        if matches!(self.standing(), Standing::Opening | Standing::Failed(_)) {
-            return effects.push(Effect::NotFetched(ticket, ReadError::NotOpen));
-        }
-        let Some(live) = self.index.get(&chunk) else {
-            return effects.push(Effect::NotFetched(ticket, ReadError::NotFound));
-        };
-        let place = live.place;
-        let op = self.ask(content_at(place, live.length), effects);
-        self.reading.insert(op, Reading { ticket, chunk, place });
     }
 
     fn disk(&mut self, op: OpId, result: Result<Output, DiskError>, effects: &mut Vec<Effect>) {
@@ -485,37 +421,14 @@ impl Store {
         self.statistics.lost = u64::from(found.damaged);
         self.statistics.unreadable_segments = found.unreadable;
         self.unsealed = found.unfinished;
+        if found.unreadable > 0 {
+            self.trouble = Some(Standing::ReadOnly(DiskError::Failed));
+        }
         if let Some((segment, Unfinished { entries, end })) = self.unsealed.pop() {
             self.active = Some(Active { segment, entries, end });
         }
         effects.push(Effect::Opened);
         self.pump(effects);
-    }
-
-    fn read(
-        &mut self,
-        reading: &Reading,
-        result: Result<Output, DiskError>,
-        effects: &mut Vec<Effect>,
-    ) {
-        let &Reading { ticket, chunk, place } = reading;
-        let error = match result {
-            Ok(Output::Content(content)) if content.chunk() == chunk => {
-                return effects.push(Effect::Fetched(ticket, content));
-            }
-            Ok(_) => ReadError::Corrupt,
-            Err(_) => ReadError::Disk,
-        };
-        effects.push(Effect::NotFetched(ticket, error));
-        self.lose(chunk, place, effects);
-    }
-
-    fn lose(&mut self, chunk: ChunkId, place: Place, effects: &mut Vec<Effect>) {
-        if let Some(live) = self.index.get(&chunk).filter(|live| live.place == place) {
-            self.index.lose(chunk, place);
-            self.statistics.lost += 1;
-            effects.push(Effect::Lost(chunk, self.meant(live.replicas)));
-        }
     }
 
     /// Starts whatever can be started.
@@ -531,272 +444,5 @@ impl Store {
             self.write_next(effects);
         }
         self.compact(effects);
-    }
-
-    fn make_spare(&mut self, effects: &mut Vec<Effect>) {
-        let segments = self.index.segments.len();
-        if segments >= self.config.segments as usize || self.newest == Some(SegmentId(u32::MAX)) {
-            self.refuse();
-            return;
-        }
-        let segment = SegmentId(self.newest.map_or(0, |SegmentId(newest)| newest + 1));
-        self.newest = Some(segment);
-        let op = self.ask(Op::Create { segment, length: self.config.segment_size }, effects);
-        self.spare = Spare::Creating(op, segment);
-    }
-
-    fn refuse(&mut self) {
-        self.spare = Spare::Refused;
-        self.is_full = true;
-    }
-
-    fn created(&mut self, result: &Result<Output, DiskError>, effects: &mut Vec<Effect>) {
-        let Spare::Creating(_, segment) = self.spare else { return };
-        match result {
-            Ok(_) => {
-                self.spare = Spare::Ready(segment);
-                self.is_full = false;
-            }
-            Err(DiskError::Full) => {
-                self.refuse();
-                // What is left of the attempt must not be found at the next start.
-                self.ask(Op::Delete { segment }, effects);
-            }
-            Err(error) => self.stop_writing(*error, effects),
-        }
-    }
-
-    fn write_next(&mut self, effects: &mut Vec<Effect>) {
-        if self.queue.is_empty() {
-            return;
-        }
-        if self.active.is_none()
-            && let Spare::Ready(segment) = self.spare
-        {
-            self.index.segments.entry(segment).or_default();
-            self.active = Some(Active { segment, entries: Vec::new(), end: 0 });
-            self.spare = Spare::None;
-            self.make_spare(effects);
-        }
-        let Some(active) = &self.active else {
-            if self.spare == Spare::Refused {
-                self.fail_waiting(WriteError::Full, effects);
-            }
-            return;
-        };
-        let room = Room {
-            start: active.end,
-            entries: active.entries.len(),
-            size: self.config.segment_size,
-            limit: self.config.batch,
-        };
-        if let Some((batch, parts)) = self.queue.batch(&self.config.identity, room) {
-            let write = Op::Write { segment: active.segment, offset: active.end, parts };
-            self.writing = Some((self.ask(write, effects), batch));
-        } else if self.spare == Spare::Refused {
-            // The rest of the last segment is for compaction, and it was not enough.
-            self.fail_waiting(WriteError::Full, effects);
-        } else {
-            let Active { segment, entries, end } = self.active.take().expect("just looked");
-            self.unsealed.push((segment, Unfinished { entries, end }));
-            self.seal_next(effects);
-            self.write_next(effects);
-        }
-    }
-
-    fn seal_next(&mut self, effects: &mut Vec<Effect>) {
-        if self.sealing.is_some() {
-            return;
-        }
-        let Some((segment, Unfinished { entries, end })) = self.unsealed.pop() else { return };
-        let footer = footer::encode(&entries, end, &self.config.identity);
-        let offset = self.config.segment_size - footer.len() as u64;
-        let op = self.ask(Op::Write { segment, offset, parts: vec![footer] }, effects);
-        self.sealing = Some(Sealing { segment, op });
-    }
-
-    /// A batch has been written, or could not be.
-    fn written(&mut self, op: OpId, result: &Result<Output, DiskError>, effects: &mut Vec<Effect>) {
-        if let Err(error) = result
-            && self.writing.as_ref().is_some_and(|(asked, _)| *asked == op)
-        {
-            return self.stop_writing(*error, effects);
-        }
-        if let Some((_, batch)) = self.writing.take_if(|(asked, _)| *asked == op) {
-            self.committed(batch, effects);
-        }
-    }
-
-    /// A batch is on stable storage.
-    fn committed(&mut self, batch: Batch, effects: &mut Vec<Effect>) {
-        let active = self.active.as_mut().expect("a batch goes there");
-        active.end = batch.end;
-        let segment = active.segment;
-        active.entries.extend(batch.written.iter().map(|(entry, _)| *entry));
-        self.statistics.batches += 1;
-        for (entry, asker) in batch.written {
-            let record = entry.record;
-            let existed = self.index.get(&record.chunk).is_some();
-            self.index.add(segment, entry);
-            let ticket = match asker {
-                Asker::Ticket(ticket) => ticket,
-                Asker::Compaction(number) => {
-                    let compaction = self.compaction.as_mut().filter(|c| c.number == number);
-                    if let Some(compaction) = compaction {
-                        compaction.copied(record.extent());
-                    }
-                    continue;
-                }
-            };
-            if record.kind == Kind::Removal {
-                self.avoided.clear();
-            }
-            let told = |ticket, first: bool| match record.kind {
-                Kind::Put => Effect::Stored { ticket, already: !first },
-                Kind::Removal => Effect::Removed { ticket, existed: existed && first },
-            };
-            effects.push(told(ticket, true));
-            let followers = self.queue.settled(&record);
-            effects.extend(followers.into_iter().map(|ticket| told(ticket, false)));
-        }
-    }
-
-    /// A write went wrong: what is on disk is not known any more.
-    fn stop_writing(&mut self, error: DiskError, effects: &mut Vec<Effect>) {
-        self.trouble = Some(Standing::ReadOnly(error));
-        if let Some((_, batch)) = self.writing.take() {
-            for (entry, asker) in batch.written {
-                self.fail(&entry.record, asker, WriteError::Disk(error), effects);
-            }
-        }
-        self.fail_waiting(WriteError::Disk(error), effects);
-    }
-
-    fn fail_waiting(&mut self, error: WriteError, effects: &mut Vec<Effect>) {
-        let waiting: Vec<_> = self.queue.drain().collect();
-        for Waiting { record, asker, .. } in waiting {
-            self.fail(&record, asker, error, effects);
-        }
-    }
-
-    fn fail(
-        &mut self,
-        record: &Record,
-        asker: Asker,
-        error: WriteError,
-        effects: &mut Vec<Effect>,
-    ) {
-        let Asker::Ticket(ticket) = asker else {
-            // The segment that the copy was to replace stays, until there is more room.
-            if let Some(compaction) = self.compaction.take() {
-                self.avoided.insert(compaction.segment);
-            }
-            return;
-        };
-        let followers = self.queue.settled(record);
-        let tickets = core::iter::once(ticket).chain(followers);
-        effects.extend(tickets.map(|ticket| Effect::NotWritten(ticket, error)));
-    }
-
-    /// Begins a compaction if there is reason to, and goes on with the one that is under way.
-    fn compact(&mut self, effects: &mut Vec<Effect>) {
-        if self.compaction.is_none()
-            && let Some(segment) = self.victim()
-        {
-            let op = self.ask(footer::probe(segment, self.config.segment_size), effects);
-            self.compactions += 1;
-            let size = self.config.segment_size;
-            self.compaction = Some(Compaction::new(segment, self.compactions, size, op));
-        }
-        while let Some(compaction) = &mut self.compaction {
-            let segment = compaction.segment;
-            let is_read = self.reading.values().any(|reading| reading.place.segment == segment);
-            let Some(step) = compaction.proceed(&self.index, is_read) else { break };
-            self.carry_out(step, effects);
-        }
-        if self.writing.is_none() && !self.queue.is_empty() {
-            self.write_next(effects);
-        }
-    }
-
-    fn victim(&self) -> Option<SegmentId> {
-        let active = self.active.as_ref();
-        let unsealed = |segment: &SegmentId| {
-            active.is_some_and(|active| active.segment == *segment)
-                || self.unsealed.iter().any(|(of, _)| of == segment)
-                || self.sealing.is_some_and(|sealing| sealing.segment == *segment)
-        };
-        let sealed = self
-            .index
-            .segments
-            .iter()
-            .filter(|(segment, _)| !unsealed(segment) && !self.avoided.contains(segment));
-        if !self.is_full {
-            return compaction::victim(sealed, u64::from(self.config.compact_below), u64::MAX);
-        }
-        // The store is full: whatever gives room, if it fits into what is left.
-        let written = active.map_or(0, |active| active.end);
-        let waiting = self.queue.bytes + BLOCK;
-        let footer = footer::length(active.map_or(0, |active| active.entries.len()));
-        let room = self.config.segment_size.saturating_sub(written + waiting + footer);
-        // Each record copied takes an entry, and at worst a batch of its own.
-        let room = room / 2;
-        compaction::victim(sealed, 95, room)
-    }
-
-    fn compacted(
-        &mut self,
-        op: OpId,
-        result: Result<Output, DiskError>,
-        effects: &mut Vec<Effect>,
-    ) {
-        let Some(compaction) = &mut self.compaction else { return };
-        if let Some(step) = compaction.done(op, result, &self.config.identity) {
-            self.carry_out(step, effects);
-        }
-    }
-
-    fn carry_out(&mut self, step: compaction::Step, effects: &mut Vec<Effect>) {
-        use compaction::Step;
-        let Some(segment) = self.compaction.as_ref().map(|compaction| compaction.segment) else {
-            return;
-        };
-        match step {
-            Step::Ask(op, purpose) => {
-                let op = self.ask(op, effects);
-                if let Some(compaction) = &mut self.compaction {
-                    compaction.asked(op, &purpose);
-                }
-            }
-            Step::Copy(entry, content) => {
-                let record = entry.record;
-                let compaction = self.compaction.as_mut().expect("just looked");
-                if self.index.holds(segment, &entry) {
-                    compaction.copies();
-                    let asker = Asker::Compaction(compaction.number);
-                    self.queue.push(Waiting { record, content, asker });
-                } else {
-                    compaction.skipped(record.extent());
-                }
-            }
-            Step::Lost(entry) => {
-                let place = Place { segment, offset: entry.offset };
-                self.lose(entry.record.chunk, place, effects);
-            }
-            Step::GiveUp => {
-                self.avoided.insert(segment);
-                self.compaction = None;
-            }
-            Step::Deleted(entries) => {
-                self.index.delete(segment, &entries);
-                self.avoided.clear();
-                self.compaction = None;
-                self.statistics.compacted += 1;
-                if self.spare == Spare::Refused {
-                    self.spare = Spare::None;
-                    self.make_spare(effects);
-                }
-            }
-        }
     }
 }

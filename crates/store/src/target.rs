@@ -13,7 +13,6 @@ use slotcast_units::{Rate, Size, Span, Time};
 
 use crate::content::Content;
 use crate::io::{DiskError, Op, OpId, Output};
-use crate::record::MOST_REPLICAS;
 use crate::store::{Config, Effect, Input, ReadError, Standing, Statistics, Store, Ticket};
 
 /// What a [`StoringTarget`] wants of its host, or has found.
@@ -181,7 +180,7 @@ impl Holdings for Shelf<'_> {
     }
 
     fn replicas_of(&self, chunk: &ChunkId) -> u8 {
-        self.0.replicas(chunk).unwrap_or(MOST_REPLICAS)
+        self.0.replicas(chunk).unwrap_or(0)
     }
 }
 
@@ -483,7 +482,9 @@ impl StoringTarget {
             }
             Effect::Opened => wanted.push(StoringEffect::Opened),
             Effect::NotOpened(error) => wanted.push(StoringEffect::NotOpened(error)),
-            Effect::Lost(chunk, replicas) => wanted.push(StoringEffect::Lost(chunk, replicas)),
+            Effect::Lost(chunk, replicas) | Effect::Unreadable(chunk, replicas) => {
+                wanted.push(StoringEffect::Lost(chunk, replicas));
+            }
             Effect::Stored { ticket, .. } => self.written(now, ticket, true),
             Effect::NotWritten(ticket, _) => self.written(now, ticket, false),
             Effect::Fetched(ticket, content) => self.fetched(now, ticket, Ok(content), wanted),

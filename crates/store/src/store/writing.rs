@@ -1,0 +1,237 @@
+//! Puts and removals: what waits is written in batches, and confirmed when it is on stable storage.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use slotcast_protocol::ChunkId;
+
+use super::{Active, Effect, Sealing, Spare, Standing, Store, Ticket, WriteError};
+use crate::batch::{Asker, Batch, Room, Waiting};
+use crate::content::Content;
+use crate::footer;
+use crate::io::{DiskError, Op, OpId, Output};
+use crate::opening::Unfinished;
+use crate::record::{Kind, Record};
+
+impl Store {
+    pub(super) fn put(
+        &mut self,
+        ticket: Ticket,
+        content: &Content,
+        replicas: Option<u8>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let chunk = content.chunk();
+        let mut wanted = replicas.unwrap_or(self.config.replicas);
+        if let Some(error) = self.refusal() {
+            return effects.push(Effect::NotWritten(ticket, error));
+        }
+        match self.queue.outcome(&chunk) {
+            Some(last) if last.kind == Kind::Put && self.meant(last.replicas) >= wanted => {
+                return self.queue.follow(&chunk, ticket);
+            }
+            None if self.replicas(&chunk).is_some_and(|held| held >= wanted) => {
+                return effects.push(Effect::Stored { ticket, already: true });
+            }
+            None => {
+                // Of what cannot be read the number is known, and stays if it is higher.
+                let before = self.index.find(&chunk).filter(|live| live.is_unreadable);
+                wanted = wanted.max(before.map_or(0, |live| self.meant(live.replicas)));
+            }
+            _ => {}
+        }
+        let length = content.bytes().len();
+        let Some(length) = u32::try_from(length)
+            .ok()
+            .filter(|length| u64::from(*length) <= self.config.longest_chunk())
+        else {
+            return effects.push(Effect::NotWritten(ticket, WriteError::TooLong));
+        };
+        if self.standing() == Standing::Full {
+            return effects.push(Effect::NotWritten(ticket, WriteError::Full));
+        }
+        let sequence = self.next_sequence();
+        // The cluster's number may change, and then holds for chunks without one of their own.
+        let replicas = if wanted == self.config.replicas { 0 } else { wanted };
+        let record = Record { kind: Kind::Put, chunk, sequence, length, replicas };
+        let content = content.bytes().clone();
+        self.queue.push(Waiting { record, content, asker: Asker::Ticket(ticket) });
+        self.pump(effects);
+    }
+
+    pub(super) fn remove(&mut self, ticket: Ticket, chunk: ChunkId, effects: &mut Vec<Effect>) {
+        if let Some(error) = self.refusal() {
+            return effects.push(Effect::NotWritten(ticket, error));
+        }
+        match self.queue.outcome(&chunk) {
+            Some(last) if last.kind == Kind::Removal => return self.queue.follow(&chunk, ticket),
+            None if !self.index.can_be_removed(&chunk) => {
+                return effects.push(Effect::Removed { ticket, existed: false });
+            }
+            _ => {}
+        }
+        let sequence = self.next_sequence();
+        let record = Record { kind: Kind::Removal, chunk, sequence, length: 0, replicas: 0 };
+        let content = bytes::Bytes::new();
+        self.queue.push(Waiting { record, content, asker: Asker::Ticket(ticket) });
+        self.pump(effects);
+    }
+
+    pub(super) fn write_next(&mut self, effects: &mut Vec<Effect>) {
+        if self.queue.is_empty() {
+            return;
+        }
+        if self.active.is_none()
+            && let Spare::Ready(segment) = self.spare
+        {
+            self.index.segments.entry(segment).or_default();
+            self.active = Some(Active { segment, entries: Vec::new(), end: 0 });
+            self.spare = Spare::None;
+            self.make_spare(effects);
+        }
+        let Some(active) = &self.active else {
+            if self.spare == Spare::Refused {
+                self.fail_waiting(WriteError::Full, effects);
+            }
+            return;
+        };
+        let room = Room {
+            start: active.end,
+            entries: active.entries.len(),
+            size: self.config.segment_size,
+            limit: self.config.batch,
+        };
+        if let Some((batch, parts)) = self.queue.batch(&self.config.identity, room) {
+            let write = Op::Write { segment: active.segment, offset: active.end, parts };
+            self.writing = Some((self.ask(write, effects), batch));
+        } else if self.spare == Spare::Refused {
+            // The rest of the last segment is for compaction, and it was not enough.
+            self.fail_waiting(WriteError::Full, effects);
+        } else {
+            let Active { segment, entries, end } = self.active.take().expect("just looked");
+            self.unsealed.push((segment, Unfinished { entries, end }));
+            self.seal_next(effects);
+            self.write_next(effects);
+        }
+    }
+
+    pub(super) fn seal_next(&mut self, effects: &mut Vec<Effect>) {
+        if self.sealing.is_some() {
+            return;
+        }
+        let Some((segment, Unfinished { entries, end })) = self.unsealed.pop() else { return };
+        let footer = footer::encode(&entries, end, &self.config.identity);
+        let offset = self.config.segment_size - footer.len() as u64;
+        let op = self.ask(Op::Write { segment, offset, parts: vec![footer] }, effects);
+        self.sealing = Some(Sealing { segment, op });
+    }
+
+    /// A batch has been written, or could not be.
+    pub(super) fn written(
+        &mut self,
+        op: OpId,
+        result: &Result<Output, DiskError>,
+        effects: &mut Vec<Effect>,
+    ) {
+        if let Err(error) = result
+            && self.writing.as_ref().is_some_and(|(asked, _)| *asked == op)
+        {
+            return self.stop_writing(*error, effects);
+        }
+        if let Some((_, batch)) = self.writing.take_if(|(asked, _)| *asked == op) {
+            self.committed(batch, effects);
+        }
+    }
+
+    /// A batch is on stable storage.
+    fn committed(&mut self, batch: Batch, effects: &mut Vec<Effect>) {
+        let active = self.active.as_mut().expect("a batch goes there");
+        active.end = batch.end;
+        let segment = active.segment;
+        active.entries.extend(batch.written.iter().map(|(entry, _)| *entry));
+        self.statistics.batches += 1;
+        for (entry, asker) in batch.written {
+            let record = entry.record;
+            let before = self.index.find(&record.chunk);
+            let existed = before.is_some();
+            self.index.add(segment, entry);
+            let now = self.index.find(&record.chunk).map(|live| live.place);
+            let before = before.filter(|live| live.is_unreadable);
+            if let Some(before) = before.filter(|before| now != Some(before.place)) {
+                // What could not be read there is not needed any more.
+                self.release(before.place.segment);
+            }
+            let ticket = match asker {
+                Asker::Ticket(ticket) => ticket,
+                Asker::Compaction(number) => {
+                    let compaction = self.compaction.as_mut().filter(|c| c.number == number);
+                    if let Some(compaction) = compaction {
+                        compaction.copied(record.extent());
+                    }
+                    continue;
+                }
+            };
+            if record.kind == Kind::Removal {
+                self.avoided.clear();
+            }
+            let told = |ticket, first: bool| match record.kind {
+                Kind::Put => Effect::Stored { ticket, already: !first },
+                Kind::Removal => Effect::Removed { ticket, existed: existed && first },
+            };
+            effects.push(told(ticket, true));
+            let followers = self.queue.settled(&record);
+            effects.extend(followers.into_iter().map(|ticket| told(ticket, false)));
+        }
+    }
+
+    /// A write went wrong: what is on disk is not known any more.
+    pub(super) fn stop_writing(&mut self, error: DiskError, effects: &mut Vec<Effect>) {
+        self.trouble = Some(Standing::ReadOnly(error));
+        if let Some((_, batch)) = self.writing.take() {
+            for (entry, asker) in batch.written {
+                self.fail(&entry.record, asker, WriteError::Disk(error), effects);
+            }
+        }
+        self.fail_waiting(WriteError::Disk(error), effects);
+    }
+
+    pub(super) fn fail_waiting(&mut self, error: WriteError, effects: &mut Vec<Effect>) {
+        let waiting: Vec<_> = self.queue.drain().collect();
+        for Waiting { record, asker, .. } in waiting {
+            self.fail(&record, asker, error, effects);
+        }
+    }
+
+    fn fail(
+        &mut self,
+        record: &Record,
+        asker: Asker,
+        error: WriteError,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Asker::Ticket(ticket) = asker else {
+            // The segment that the copy was to replace stays, until there is more room.
+            if let Some(compaction) = self.compaction.take() {
+                self.avoided.insert(compaction.segment);
+            }
+            return;
+        };
+        let followers = self.queue.settled(record);
+        let tickets = core::iter::once(ticket).chain(followers);
+        effects.extend(tickets.map(|ticket| Effect::NotWritten(ticket, error)));
+    }
+
+    /// Why nothing can be written at present.
+    fn refusal(&self) -> Option<WriteError> {
+        match self.standing() {
+            Standing::Open | Standing::Full => None,
+            Standing::ReadOnly(error) => Some(WriteError::Disk(error)),
+            Standing::Opening | Standing::Failed(_) => Some(WriteError::NotOpen),
+        }
+    }
+
+    fn next_sequence(&mut self) -> u64 {
+        self.last_sequence += 1;
+        self.last_sequence
+    }
+}

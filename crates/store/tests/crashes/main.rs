@@ -1,0 +1,268 @@
+//! What was acknowledged survives any crash, and nothing that was removed comes back.
+
+mod rig;
+
+use proptest::prelude::*;
+use slotcast_faults::{DiskFaults, Hang, OpFaults, Transient};
+use slotcast_random::{Stream, Streams};
+use slotcast_store::{Config, DiskError, Standing, Store};
+
+use rig::{CHUNKS, Rig, config, content};
+
+/// What its user does, apart from what its disk does.
+fn turns(seed: u64) -> Stream {
+    Streams::new(seed).stream("turns", 0)
+}
+
+fn one_in(chance: &mut Stream, n: u64) -> bool {
+    chance.below(n) == 0
+}
+
+fn turn(rig: &mut Rig, chance: &mut Stream) {
+    let n = u8::try_from(chance.below(u64::from(CHUNKS))).unwrap();
+    match chance.below(100) {
+        0..30 => {
+            let replicas = u8::try_from(chance.below(6)).unwrap();
+            rig.put_for(n, (replicas > 0).then_some(replicas));
+        }
+        30..50 => rig.remove(n),
+        50..60 => rig.get(n),
+        _ => {
+            rig.step();
+        }
+    }
+}
+
+/// A disk with faults of some kinds of operations.
+fn drawn_faults(chance: &mut Stream) -> DiskFaults {
+    let errors = [DiskError::Full, DiskError::ReadOnly, DiskError::Gone, DiskError::Failed];
+    let mut faults = || {
+        let error = errors[usize::try_from(chance.below(4)).unwrap()];
+        let none = OpFaults::default();
+        match chance.below(14) {
+            0 | 1 => {
+                let transient = Some(Transient { one_in: 1 + chance.below(20), error });
+                OpFaults { transient, ..none }
+            }
+            2 => OpFaults { lasting: Some(error), ..none },
+            3 => OpFaults { hang: Some(Hang::UntilReleased), ..none },
+            4 => OpFaults { hang: Some(Hang::UntilCrash), ..none },
+            _ => none,
+        }
+    };
+    DiskFaults {
+        list: faults(),
+        create: faults(),
+        write: faults(),
+        cut: faults(),
+        read: faults(),
+        read_content: faults(),
+        delete: faults(),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn what_was_acknowledged_survives_any_crash(seed in any::<u64>(), length in 10u32..600) {
+        let (mut rig, mut chance) = (Rig::new(seed), turns(seed));
+        for _ in 0..length {
+            turn(&mut rig, &mut chance);
+            if one_in(&mut chance, 60) {
+                rig.crash();
+            }
+        }
+        rig.audit();
+        rig.crash();
+        rig.audit();
+    }
+
+    #[test]
+    fn a_disk_that_fails_stops_the_writing_and_loses_nothing(seed in any::<u64>()) {
+        let (mut rig, mut chance) = (Rig::new(seed), turns(seed));
+        rig.disk.faults.write.transient =
+            Some(Transient { one_in: 40, error: DiskError::Failed });
+        for _ in 0..400 {
+            turn(&mut rig, &mut chance);
+            if one_in(&mut chance, 60) || matches!(rig.store.standing(), Standing::ReadOnly(_)) {
+                rig.crash();
+            }
+        }
+        rig.disk.faults = DiskFaults::default();
+        rig.audit();
+        rig.crash();
+        rig.audit();
+    }
+
+    #[test]
+    fn operations_that_fail_and_hang_lose_nothing(seed in any::<u64>()) {
+        let (mut rig, mut chance) = (Rig::new(seed), turns(seed));
+        for _ in 0..600 {
+            turn(&mut rig, &mut chance);
+            if one_in(&mut chance, 30) {
+                rig.disk.faults = drawn_faults(&mut chance);
+            }
+            if one_in(&mut chance, 30) {
+                rig.disk.release();
+            }
+            let is_read_only = matches!(rig.store.standing(), Standing::ReadOnly(_));
+            if one_in(&mut chance, 100) || is_read_only && one_in(&mut chance, 10) {
+                rig.crash();
+            }
+        }
+        // A disk that can be opened without faults is as good as new.
+        rig.disk.faults = DiskFaults::default();
+        rig.crash();
+        rig.audit();
+        rig.crash();
+        rig.audit();
+    }
+
+    #[test]
+    fn a_full_disk_refuses_puts_and_comes_back(seed in any::<u64>()) {
+        let (mut rig, mut chance) = (Rig::new(seed), turns(seed));
+        rig.disk.room = 3;
+        for _ in 0..600 {
+            turn(&mut rig, &mut chance);
+            if one_in(&mut chance, 100) {
+                rig.crash();
+            }
+        }
+        rig.audit();
+        // Room enough: whatever was in the way, it takes puts again.
+        rig.disk.room = 20;
+        rig.look_for_room();
+        rig.settle();
+        rig.put(CHUNKS - 1);
+        rig.settle();
+        prop_assert!(rig.store.holds(&content(CHUNKS - 1).chunk()));
+        rig.audit();
+    }
+
+    #[test]
+    fn rotten_bits_are_found(seed in any::<u64>()) {
+        let (mut rig, mut chance) = (Rig::new(seed), turns(seed));
+        rig.rots = true;
+        for _ in 0..400 {
+            turn(&mut rig, &mut chance);
+            if one_in(&mut chance, 20) {
+                rig.disk.rot();
+            }
+            if one_in(&mut chance, 100) {
+                rig.crash();
+            }
+        }
+        rig.audit();
+        rig.crash();
+        rig.audit();
+    }
+}
+
+#[test]
+fn room_of_removed_chunks_is_given_back() {
+    let mut rig = Rig::new(1);
+    for round in 0..200u8 {
+        rig.put(round % CHUNKS);
+        rig.settle();
+        rig.remove(round % CHUNKS);
+        rig.settle();
+    }
+    assert!(rig.store.statistics().compacted > 10, "{:?}", rig.store.statistics());
+    assert!(rig.disk.files() <= 4, "{} files", rig.disk.files());
+    rig.audit();
+}
+
+#[test]
+fn a_store_whose_chunks_all_live_is_full_and_serves() {
+    let mut rig = Rig::new(2);
+    rig.disk.room = 3;
+    for n in 0..CHUNKS {
+        rig.put(n);
+        rig.settle();
+    }
+    assert_eq!(rig.store.standing(), Standing::Full);
+    rig.audit();
+    // What is removed makes room: compaction finds it.
+    for n in 3..CHUNKS - 1 {
+        rig.remove(n);
+        rig.settle();
+    }
+    rig.put(3);
+    rig.settle();
+    rig.put(3);
+    rig.settle();
+    assert_eq!(rig.store.standing(), Standing::Open);
+    rig.audit();
+}
+
+#[test]
+fn equal_chunks_are_stored_once() {
+    let mut rig = Rig::new(3);
+    rig.put(5);
+    rig.put(5);
+    rig.settle();
+    rig.put(5);
+    rig.settle();
+    let statistics = rig.store.statistics();
+    assert_eq!((statistics.chunks, statistics.void_bytes, statistics.batches), (1, 0, 1));
+}
+
+#[test]
+fn a_put_for_more_replicas_writes_a_chunk_anew() {
+    let mut rig = Rig::new(4);
+    let chunk = content(5).chunk();
+    for (asked, found, batches) in
+        [(Some(2), 2, 1), (Some(1), 2, 0), (None, 3, 1), (Some(5), 5, 1), (Some(3), 5, 0)]
+    {
+        // Batches are counted anew after each crash.
+        rig.put_for(5, asked);
+        rig.settle();
+        let statistics = rig.store.statistics();
+        assert_eq!((rig.stored_for(&chunk), statistics.batches), (found, batches), "{asked:?}");
+        assert_eq!(statistics.chunks, 1);
+        rig.crash();
+        assert_eq!(rig.stored_for(&chunk), found);
+    }
+    // Those that are on their way count, too.
+    rig.put_for(6, Some(1));
+    rig.put_for(6, Some(4));
+    rig.put_for(6, Some(3));
+    rig.settle();
+    assert_eq!(rig.stored_for(&content(6).chunk()), 4);
+}
+
+/// The number is in the list at the end of a full segment, and in what compaction copies.
+#[test]
+fn full_segments_and_copies_keep_the_number() {
+    let mut rig = Rig::new(5);
+    rig.put_for(1, Some(7));
+    rig.put_for(2, Some(1));
+    for round in 0..60 {
+        rig.put(3 + round % (CHUNKS - 3));
+        rig.settle();
+        rig.remove(3 + round % (CHUNKS - 3));
+        rig.settle();
+    }
+    assert!(rig.store.statistics().compacted > 3, "{:?}", rig.store.statistics());
+    for _ in 0..2 {
+        let stored = [1, 2].map(|n| rig.stored_for(&content(n).chunk()));
+        assert_eq!(stored, [7, 1]);
+        rig.crash();
+    }
+}
+
+/// As it is after a start with another number.
+#[test]
+fn a_chunk_without_a_number_of_its_own_follows_the_clusters() {
+    let mut rig = Rig::new(6);
+    rig.put(1);
+    rig.put_for(2, Some(4));
+    rig.settle();
+    let mut effects = Vec::new();
+    rig.store = Store::open(Config { replicas: 5, ..config() }, &mut effects);
+    rig.take(effects);
+    rig.settle();
+    let stored = [1, 2].map(|n| rig.stored_for(&content(n).chunk()));
+    assert_eq!(stored, [5, 4]);
+}
