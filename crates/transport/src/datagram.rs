@@ -7,7 +7,7 @@
 //! | 0 | 16 | seal: keyed hash of all that follows; of a piece its value stands for it |
 //! | 16 | 2 | magic: the letters `SD` |
 //! | 18 | 1 | version: 2 |
-//! | 19 | 1 | kind of body: 1 to 5 |
+//! | 19 | 1 | kind of body: 1 to 6 |
 //! | 20 | 4 | epoch: version of the sender's cluster map |
 //! | 24 | 4 | sender: its node number |
 //! | 28 | 8 | incarnation: when the sender started, nanoseconds since 1970 |
@@ -23,6 +23,7 @@
 //! | 3 control | to: 1 group, 2 initiator (1); group (4); set of positions (8); the message in its wire form |
 //! | 4 data | purpose: 1 put, 2 get (1); last of its pass: 0 or 1 (1); pass (1); transfer (4); piece (2); length of a piece (2); length of the chunk (4); slack in microseconds (4); request (8); group (4); set of positions (8); name of the chunk (32); the piece |
 //! | 5 report | transfer (4); pass (1); number of pieces (2); the missing ones, a bit each |
+//! | 6 failed | groups (4 each, at most 64) with the set of the sender's positions there that have failed (8 each) |
 
 mod read;
 mod write;
@@ -49,7 +50,7 @@ pub const DATA_OVERHEAD: usize = HEADER_LEN + DATA_LEN;
 /// The most pieces of one chunk: a report of all of them fits into the smallest datagram.
 pub const MOST_PIECES: u32 = 1 << 13;
 
-/// The most groups that a clock datagram names.
+/// The most groups that a datagram names.
 pub const MOST_GROUPS: usize = 64;
 
 const CLOCK: u8 = 1;
@@ -57,6 +58,7 @@ const PROBE: u8 = 2;
 const CONTROL: u8 = 3;
 const DATA: u8 = 4;
 const REPORT: u8 = 5;
+const FAILED: u8 = 6;
 
 const GROUP: u8 = 1;
 const INITIATOR: u8 = 2;
@@ -172,6 +174,9 @@ pub enum Body<'a> {
     Data(Data<'a>),
     /// What is missing of a chunk.
     Report(Report),
+    /// Of each of these groups, the members at the sender that have failed: they can be read at best, and nothing
+    /// that they hold counts. Of groups that are not named nothing has changed.
+    Failed(Vec<(GroupId, Members)>),
 }
 
 /// Why a datagram is not believed.

@@ -40,7 +40,7 @@ pub use key::Key;
 pub use offset::{ClockOffset, Stamps};
 pub use peer::{PeerChange, PeerState, SilenceRules, Verdict};
 pub use pieces::Pieces;
-pub use reach::Reach;
+pub use reach::{Reach, ReachRules};
 pub use receiving::Receiving;
 pub use replay::Replay;
 pub use sending::{Next, Pace, Sending};

@@ -155,6 +155,11 @@ impl PeerState {
         self.is_up
     }
 
+    /// The last stamp that came from it, and when.
+    pub fn last_heard(&self) -> Option<(Time, Time)> {
+        self.last
+    }
+
     /// What to echo to it at `now`.
     pub fn echo(&self, now: Time) -> Option<(Time, Span)> {
         self.last.map(|(stamp, received)| (stamp, now.saturating_since(received)))

@@ -1,8 +1,8 @@
 //! Which peers hear the multicast of a negotiating group.
 //!
-//! A node sends a probe to the multicast address of each group every [`Reach::PROBE`], and each peer says in
-//! which groups it hears them, several times a second. A group whose probes are not heard for [`Reach::HEARD`] is
-//! not heard. So a peer that stops hearing is known to its sender after little more than that.
+//! A node sends a probe to the multicast address of each group, at least twice in [`ReachRules::heard`], and each
+//! peer says in which groups it hears them, several times a second. A group whose probes are not heard for that
+//! long is not heard. So a peer that stops hearing is known to its sender after little more than that.
 //!
 //! What is sent meanwhile is not waited for as long. A peer that has left a question open that came by multicast
 //! is asked by unicast until it answers, and one that a chunk has not reached by multicast gets everything by
@@ -13,15 +13,22 @@ use alloc::collections::BTreeMap;
 use slotcast_protocol::GroupId;
 use slotcast_units::{Span, Time};
 
-/// For how long a peer is believed that has said what it hears, if it says no more: it may have stopped.
-const LASTS: Span = Span::from_secs(5);
+/// For how long what was heard of multicast is believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReachRules {
+    /// How long an answer to a question takes at most.
+    pub patience: Span,
+    /// For how long after a probe its group is heard: two probes in a row may be lost.
+    pub heard: Span,
+    /// For how long a peer is believed that has said what it hears, if it says no more: it may have stopped.
+    pub lasts: Span,
+}
 
 /// What this node knows about the multicast between it and its peers. A switch may let it through in one
 /// direction or for one group and not for another, so nothing is concluded from one to the other.
 #[derive(Debug, Clone)]
 pub struct Reach {
-    /// How long an answer takes at most.
-    patience: Span,
+    rules: ReachRules,
     /// When this node last heard a probe of a peer in a group.
     hears: BTreeMap<(u32, GroupId), Time>,
     /// When a peer last said that it hears this node's probes in a group.
@@ -33,16 +40,10 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// From one probe of a group to the next.
-    pub const PROBE: Span = Span::from_ms(200);
-
-    /// For how long after a probe its group is heard: two probes in a row may be lost.
-    pub const HEARD: Span = Span::from_ms(500);
-
-    /// Nobody hears anything. An answer to a question takes `patience` at most.
-    pub fn new(patience: Span) -> Reach {
+    /// Nobody hears anything.
+    pub fn new(rules: ReachRules) -> Reach {
         Reach {
-            patience,
+            rules,
             hears: BTreeMap::new(),
             is_heard: BTreeMap::new(),
             missed: BTreeMap::new(),
@@ -58,7 +59,7 @@ impl Reach {
     /// The groups in which probes of `peer` are heard: what it is told with each beat.
     pub fn heard_of(&self, now: Time, peer: u32) -> impl Iterator<Item = GroupId> {
         let of_peer = self.hears.range((peer, GroupId(0))..=(peer, GroupId(u32::MAX)));
-        let fresh = of_peer.filter(move |(_, at)| now.saturating_since(**at) < Reach::HEARD);
+        let fresh = of_peer.filter(move |(_, at)| now.saturating_since(**at) < self.rules.heard);
         fresh.map(|((_, group), _)| *group)
     }
 
@@ -67,8 +68,9 @@ impl Reach {
         self.is_heard.retain(|(of, group), _| *of != peer || groups.contains(group));
         self.is_heard.extend(groups.iter().map(|group| ((peer, *group), now)));
         // What it says now, it has heard within that time.
+        let heard = self.rules.heard;
         self.missed.retain(|(of, group), at| {
-            *of != peer || !groups.contains(group) || now.saturating_since(*at) <= Reach::HEARD
+            *of != peer || !groups.contains(group) || now.saturating_since(*at) <= heard
         });
     }
 
@@ -90,8 +92,8 @@ impl Reach {
     /// Whether what is sent now to `group` by multicast reaches `peer`, as far as is known.
     pub fn reaches(&self, now: Time, peer: u32, group: GroupId) -> bool {
         let told = self.is_heard.get(&(peer, group));
-        let is_silent = |since: &Time| now.saturating_since(*since) >= self.patience;
-        told.is_some_and(|at| now.saturating_since(*at) < LASTS)
+        let is_silent = |since: &Time| now.saturating_since(*since) >= self.rules.patience;
+        told.is_some_and(|at| now.saturating_since(*at) < self.rules.lasts)
             && !self.missed.contains_key(&(peer, group))
             && !self.open.get(&peer).is_some_and(is_silent)
     }
@@ -106,7 +108,11 @@ mod tests {
     use proptest::prelude::*;
 
     const GROUP: GroupId = GroupId(2);
-    const PATIENCE: Span = Span::from_ms(3);
+    const RULES: ReachRules = ReachRules {
+        patience: Span::from_ms(3),
+        heard: Span::from_ms(500),
+        lasts: Span::from_secs(5),
+    };
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_ms(ms)
@@ -114,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_peer_is_reached_while_it_says_so() {
-        let mut reach = Reach::new(PATIENCE);
+        let mut reach = Reach::new(RULES);
         assert!(!reach.reaches(at(1000), 4, GROUP));
         reach.told(at(1000), 4, &[GROUP, GroupId(7)]);
         assert!(reach.reaches(at(5000), 4, GROUP));
@@ -130,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_peer_is_told_what_is_heard() {
-        let mut reach = Reach::new(PATIENCE);
+        let mut reach = Reach::new(RULES);
         reach.probe(at(0), 4, GROUP);
         assert!(reach.heard_of(at(499), 4).eq([GROUP]));
         assert_eq!(reach.heard_of(at(499), 5).count(), 0);
@@ -139,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_peer_with_an_open_question_is_not_asked_by_multicast_until_it_answers() {
-        let mut reach = Reach::new(PATIENCE);
+        let mut reach = Reach::new(RULES);
         reach.told(at(0), 4, &[GROUP]);
         reach.asked(at(10), 4);
         reach.asked(at(12), 4);
@@ -153,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_peer_that_was_missed_has_to_hear_a_later_probe() {
-        let mut reach = Reach::new(PATIENCE);
+        let mut reach = Reach::new(RULES);
         reach.told(at(0), 4, &[GROUP, GroupId(7)]);
         reach.missed(at(10), 4, GROUP);
         assert!(!reach.reaches(at(10), 4, GROUP) && reach.reaches(at(10), 4, GroupId(7)));
@@ -178,7 +184,7 @@ mod tests {
             probes_lost in prop::collection::vec(0u64..100, 0..8),
             delay in 0u64..20,
         ) {
-            let (mut sender, mut listener) = (Reach::new(PATIENCE), Reach::new(PATIENCE));
+            let (mut sender, mut listener) = (Reach::new(RULES), Reach::new(RULES));
             let mut reports: vec::Vec<(u64, vec::Vec<GroupId>)> = vec::Vec::new();
             for ms in 0u64..5000 {
                 let now = at(ms);

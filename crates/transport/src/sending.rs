@@ -104,7 +104,7 @@ impl Sending {
     #[must_use]
     pub fn next(&mut self, now: Time, most: usize, pieces: &mut Vec<u32>) -> Next {
         pieces.clear();
-        if self.receivers.iter().all(|receiver| receiver.has_all) {
+        if self.is_over() {
             return Next::Over(true);
         }
         if now >= self.pace.give_up {
@@ -130,10 +130,7 @@ impl Sending {
             from = piece + 1;
         }
         self.at = from;
-        // Whoever has lost some has perhaps been sent too much: what is repeated leaves at half the rate each
-        // time.
-        let piece_time = self.piece_time * (1u64 << self.pass.min(MOST_HALVINGS));
-        let sent = piece_time * pieces.len() as u64;
+        let sent = self.piece_time() * pieces.len() as u64;
         let earliest = now.saturating_sub(CATCH_UP);
         self.due = self.due.max(earliest) + sent;
         let ends_pass = self.to_send.next(self.at).is_none();
@@ -142,6 +139,35 @@ impl Sending {
             self.await_reports(now.max(self.due));
         }
         Next::Send { pass: self.pass, ends_pass }
+    }
+
+    /// How it is sent.
+    pub fn pace(&self) -> &Pace {
+        &self.pace
+    }
+
+    /// How long a piece of this pass takes at the rate of the pass: what is repeated leaves at half the rate
+    /// each time, since loss suggests congestion.
+    pub fn piece_time(&self) -> Span {
+        self.piece_time * (1u64 << self.pass.min(MOST_HALVINGS))
+    }
+
+    /// The last piece that was listed has left at `now`, if that is later than was planned: reports are awaited
+    /// from then on.
+    pub fn left(&mut self, now: Time) {
+        if self.awaiting && !self.is_settled() {
+            self.due = self.due.max(now + self.pace.slack);
+        }
+    }
+
+    /// Whether everybody has said what it lacks, or that it has all.
+    fn is_settled(&self) -> bool {
+        self.receivers.iter().all(|receiver| receiver.has_all || receiver.has_reported)
+    }
+
+    /// Whether everybody has the chunk.
+    pub fn is_over(&self) -> bool {
+        self.receivers.iter().all(|receiver| receiver.has_all)
     }
 
     /// `node` says what it lacks.
@@ -159,8 +185,7 @@ impl Sending {
             // It speaks of a pass that is over, or has not ended.
             return;
         }
-        let is_settled = |receiver: &Receiver| receiver.has_all || receiver.has_reported;
-        if self.awaiting && self.receivers.iter().all(is_settled) {
+        if self.awaiting && self.is_settled() {
             self.due = now;
         }
     }

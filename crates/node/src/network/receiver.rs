@@ -206,6 +206,8 @@ impl Receiver {
             }
             Body::Data(data) => self.data(now, peer, &data),
             Body::Report(report) => drop(self.sender.send(ToSender::Report(peer.number, report))),
+            // Such a peer answers that it is not available, when it is asked.
+            Body::Failed(_) => {}
         }
     }
 

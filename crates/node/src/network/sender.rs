@@ -7,7 +7,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use slotcast_protocol::{GroupId, Members, PartValue, RequestId, TargetId, WindowRule};
 use slotcast_schedule::TokenBucket;
 use slotcast_store::Content;
-use slotcast_transport::{Body, Data, Datagram, HEADER_LEN, Next, Pace, Reach, Report, Sending};
+use slotcast_transport::{Body, Data, Datagram, HEADER_LEN, Next, Pace, Report, Sending};
 use slotcast_units::{Size, Span, Time};
 
 use super::counters::count;
@@ -16,6 +16,9 @@ use super::shared::Shared;
 use super::{BEAT, FIRST_BEAT, NetworkEvent, SILENCE, ToSend, YOUTH};
 use crate::mailbox::Tell;
 use crate::reactor::Event;
+
+/// From one probe of a group to the next.
+const PROBE: Span = Span::from_ms(200);
 
 /// What the sender is told.
 pub(super) enum ToSender {
@@ -299,7 +302,7 @@ impl Chunks {
                     shared.send_multicast(address, Body::Probe(group));
                 }
             }
-            self.next_probe = now + Reach::PROBE;
+            self.next_probe = now + PROBE;
         }
     }
 }

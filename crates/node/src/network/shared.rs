@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use slotcast_protocol::{Delivery, GroupId, GroupMap, Members, Membership, Timing};
-use slotcast_transport::{Body, Datagram, Header, Key, Reach, piece_len};
+use slotcast_transport::{Body, Datagram, Header, Key, Reach, ReachRules, piece_len};
 use slotcast_units::{Size, Span, Time};
 
 use super::NetworkConfig;
@@ -101,7 +101,7 @@ impl Shared {
             timing: timing(map),
             piece_len: piece_len(map.datagram).expect("a datagram has room for a piece"),
             members_here: members_of(map, groups, node),
-            reach: Mutex::new(Reach::new(answer_timeout(map.trip))),
+            reach: Mutex::new(Reach::new(reach_rules(answer_timeout(map.trip)))),
             incarnation: clock.began().as_ns(),
             sequence: AtomicU64::new(0),
             transfers: AtomicU32::new(0),
@@ -280,4 +280,9 @@ pub(crate) fn timing(map: &ClusterMap) -> Timing {
         data_rate: map.data_rate,
         frame: Size::from_bytes(map.datagram as u64),
     }
+}
+
+/// For how long what was heard of multicast is believed, where an answer takes `patience` at most.
+fn reach_rules(patience: Span) -> ReachRules {
+    ReachRules { patience, heard: Span::from_ms(500), lasts: Span::from_secs(5) }
 }

@@ -7,9 +7,9 @@ use slotcast_protocol::{
 use slotcast_units::{Span, Time};
 
 use super::{
-    Address, Body, CLOCK, CONTROL, DATA, DATA_OVERHEAD, Data, Datagram, GET, GROUP, HEADER_LEN,
-    Header, INITIATOR, MAGIC, MOST_GROUPS, MOST_PIECES, PROBE, PUT, REPORT, Refused, Report,
-    VERSION,
+    Address, Body, CLOCK, CONTROL, DATA, DATA_OVERHEAD, Data, Datagram, FAILED, GET, GROUP,
+    HEADER_LEN, Header, INITIATOR, MAGIC, MOST_GROUPS, MOST_PIECES, PROBE, PUT, REPORT, Refused,
+    Report, VERSION,
 };
 use crate::key::Key;
 use crate::pieces::Pieces;
@@ -56,6 +56,7 @@ impl<'a> Datagram<'a> {
                 Body::Control(to, message)
             }
             REPORT => Body::Report(reader.report().ok_or(wrong)?),
+            FAILED => reader.failed().ok_or(wrong)?,
             unknown => return Err(Refused::Kind(unknown)),
         };
         if !reader.0.is_empty() {
@@ -143,6 +144,18 @@ impl<'a> Reader<'a> {
             heard.push(GroupId(self.u32()?));
         }
         Some(Body::Clock { wants_answer, heard })
+    }
+
+    fn failed(&mut self) -> Option<Body<'a>> {
+        let each = 4 + 8;
+        if self.0.len() > each * MOST_GROUPS {
+            return None;
+        }
+        let mut failed = Vec::with_capacity(self.0.len() / each);
+        while !self.0.is_empty() {
+            failed.push((GroupId(self.u32()?), Members::from_bits(self.u64()?)));
+        }
+        Some(Body::Failed(failed))
     }
 
     fn address(&mut self) -> Option<Address> {

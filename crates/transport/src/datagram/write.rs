@@ -5,8 +5,8 @@ use slotcast_protocol::{GroupId, Members};
 use slotcast_units::Time;
 
 use super::{
-    Address, Body, CLOCK, CONTROL, DATA, Data, Datagram, GET, GROUP, HEADER_LEN, Header, INITIATOR,
-    MAGIC, MOST_GROUPS, PROBE, PUT, REPORT, Report, VERSION,
+    Address, Body, CLOCK, CONTROL, DATA, Data, Datagram, FAILED, GET, GROUP, HEADER_LEN, Header,
+    INITIATOR, MAGIC, MOST_GROUPS, PROBE, PUT, REPORT, Report, VERSION,
 };
 use crate::key::{Key, SEAL_LEN};
 
@@ -49,6 +49,7 @@ impl Body<'_> {
             Body::Control(..) => CONTROL,
             Body::Data(_) => DATA,
             Body::Report(_) => REPORT,
+            Body::Failed(_) => FAILED,
         }
     }
 
@@ -81,6 +82,12 @@ impl Body<'_> {
                 let count = u16::try_from(missing.count()).unwrap_or(u16::MAX);
                 out.extend_from_slice(&count.to_le_bytes());
                 out.extend(missing.bytes());
+            }
+            Body::Failed(failed) => {
+                for (GroupId(group), members) in failed.iter().take(MOST_GROUPS) {
+                    out.extend_from_slice(&group.to_le_bytes());
+                    out.extend_from_slice(&members.bits().to_le_bytes());
+                }
             }
         }
     }
