@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use slotcast_protocol::Membership;
 
-use crate::cluster::{ClusterMap, Etcd, MapSource, NodeFile};
+use crate::cluster::{ClusterMap, Etcd, MapSource, NodeFile, map_text, parse_map};
 use crate::mailbox::Mailbox;
 use crate::network::Shared;
 use crate::reactor::Event;
@@ -105,7 +105,7 @@ impl Following {
         let Some(stored) = stored else {
             return Err(keeps(format!("{}: there is no cluster map any more", self.file.source)));
         };
-        let map = ClusterMap::parse(&self.file.source.to_string(), &stored.text);
+        let map = parse_map(&self.file.source.to_string(), &stored.text);
         let problem = match map {
             Ok(map) => self.found(map).err(),
             Err(error) => Some(error.to_string()),
@@ -114,7 +114,7 @@ impl Following {
         if problem.is_none()
             && let Some(next) = self.own_step()
         {
-            etcd.replace(Some(stored.revision), &next.to_toml())
+            etcd.replace(Some(stored.revision), &map_text(&next))
                 .map_err(|error| keeps(error.to_string()))?;
             return Ok(None);
         }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use slotcast_member::map::name_of;
 use slotcast_protocol::Membership;
 use slotcast_store::{DiskError, Standing};
 use slotcast_units::{Rate, Span};
 
-use crate::cluster::{MapSource, name_of};
+use crate::cluster::MapSource;
 use crate::network::{PeerStatus, Shared};
 use crate::reactor::TargetStatus;
 

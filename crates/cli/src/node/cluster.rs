@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use slotcast_lab::InputError;
 use slotcast_node::cluster::change::Refused;
-use slotcast_node::cluster::{ClusterMap, FileError, FoundMap, MapSource};
+use slotcast_node::cluster::{ClusterMap, FileError, FoundMap, MapSource, map_text, parse_map};
 use slotcast_protocol::Membership;
 
 use crate::failure::Outcome;
@@ -29,7 +29,8 @@ Examples, with the map in etcd:
   slotcast cluster remove 1 --lost                    it burnt down
 
 Running nodes take a new map from etcd at once. A map in a file is changed by the same commands, with
---map cluster.toml; then copy it to all hosts, and send SIGHUP to their nodes. See docs/operate/cluster.md.")]
+--map cluster.toml; then copy it to all hosts, and send SIGHUP to their nodes.
+See docs/operate/cluster.md.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
@@ -221,8 +222,8 @@ fn change_unless<T: Default>(
             InputError::plain(format!("{source}: {message}")).with_help(Some(help))
         })?;
         // What is written is what every node will read.
-        let text = map.to_toml();
-        let map = ClusterMap::parse("the new map", &text).map_err(wrong_file)?;
+        let text = map_text(&map);
+        let map = parse_map("the new map", &text).map_err(wrong_file)?;
         if source.replace(Some(&found), &text).map_err(wrong_file)? {
             return Ok((map, more));
         }

@@ -57,6 +57,7 @@ pub(crate) const CRATES: &[Crate] = &[
     row("slotcast-faults", "crates/faults", 1, Part::Store),
     row("slotcast-transport", "crates/transport", 1, Part::Store),
     row("slotcast-store", "crates/store", 1, Part::Store),
+    row("slotcast-member", "crates/member", 1, Part::Store),
     row("slotcast-schedulers", "studies/lustre/schedulers", 1, Part::Study),
     row("slotcast-stripe", "studies/stripes/machines", 1, Part::Study),
     row("slotcast-engine", "crates/engine", 2, Part::Kernel),

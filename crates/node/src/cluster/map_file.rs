@@ -7,12 +7,12 @@ use std::ops::Range;
 use std::path::Path;
 
 use serde::Deserialize;
+use slotcast_member::map::{ClusterMap, FailureDomain, MEMBERSHIPS, MapNode, name_of};
 use slotcast_protocol::{Delivery, MAX_REPLICAS, Membership, TargetId};
 use slotcast_units::{Rate, Span};
 use toml::Spanned;
 
 use super::error::{Result, Source};
-use super::map::{ClusterMap, FailureDomain, MapNode};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,84 +45,70 @@ struct NodeEntry {
     state: Option<Spanned<String>>,
 }
 
-const STATES: [(&str, Membership); 4] = [
-    ("active", Membership::Active),
-    ("joining", Membership::Joining),
-    ("draining", Membership::Draining),
-    ("drained", Membership::Drained),
-];
-
-/// What the map and people call it.
-pub(crate) fn name_of(membership: Membership) -> &'static str {
-    STATES.iter().find(|(_, state)| *state == membership).map_or("", |(name, _)| name)
-}
-
 /// What the headers of IPv6 and UDP take of a packet.
 const HEADERS: u32 = 48;
 
 /// A packet on an Ethernet, one with jumbo frames, and the longest.
 const MTU: u32 = 1500;
 const JUMBO_MTU: u32 = 9000;
-const MOST_MTU: u32 = 65_535;
+const MAX_MTU: u32 = 65_535;
 
-impl ClusterMap {
-    /// Reads the map in the file at `path`.
-    ///
-    /// # Errors
-    /// If it cannot be read, or says something that cannot be.
-    pub fn read(path: &Path) -> Result<ClusterMap> {
-        ClusterMap::of(&Source::open(path)?)
+/// Reads the map in the file at `path`.
+///
+/// # Errors
+/// If it cannot be read, or says something that cannot be.
+pub(super) fn read_map(path: &Path) -> Result<ClusterMap> {
+    map_in(&Source::open(path)?)
+}
+
+/// Reads the map in `text`; errors call it `name`.
+///
+/// # Errors
+/// If it says something that cannot be.
+pub fn parse_map(name: &str, text: &str) -> Result<ClusterMap> {
+    map_in(&Source { file: name.to_owned(), text: text.to_owned() })
+}
+
+pub(super) fn map_in(source: &Source) -> Result<ClusterMap> {
+    let file: MapFile = source.parse()?;
+    Reading(source).map(&file)
+}
+
+/// The map as a text that [`parse_map`] reads.
+pub fn map_text(map: &ClusterMap) -> String {
+    let numbers = |targets: &[TargetId]| {
+        let numbers: Vec<String> = targets.iter().map(|target| target.0.to_string()).collect();
+        numbers.join(", ")
+    };
+    let domain = match map.failure_domain {
+        FailureDomain::Node => "node",
+        FailureDomain::Target => "target",
+    };
+    let delivery = match map.delivery {
+        Delivery::Unicast => "unicast",
+        Delivery::Multicast => "multicast",
+    };
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "epoch = {}\nreplicas = {}", map.epoch, map.replicas);
+    let _ = writeln!(text, "group_size = {}", map.group_size);
+    let _ = writeln!(text, "failure_domain = \"{domain}\"\ndelivery = \"{delivery}\"");
+    let _ = writeln!(text, "data_rate = \"{}\"\ntrip = \"{}\"", map.data_rate, map.trip);
+    let _ = writeln!(text, "mtu = {}", map.datagram + HEADERS as usize);
+    if let Some(multicast) = map.multicast {
+        let _ = writeln!(text, "multicast = \"{multicast}\"");
     }
-
-    /// Reads the map in `text`; errors call it `name`.
-    ///
-    /// # Errors
-    /// If it says something that cannot be.
-    pub fn parse(name: &str, text: &str) -> Result<ClusterMap> {
-        ClusterMap::of(&Source { file: name.to_owned(), text: text.to_owned() })
-    }
-
-    pub(super) fn of(source: &Source) -> Result<ClusterMap> {
-        let file: MapFile = source.parse()?;
-        Reading(source).map(&file)
-    }
-
-    /// The map as a text that [`parse`](ClusterMap::parse) reads.
-    pub fn to_toml(&self) -> String {
-        let numbers = |targets: &[TargetId]| {
-            let numbers: Vec<String> = targets.iter().map(|target| target.0.to_string()).collect();
-            numbers.join(", ")
-        };
-        let domain = match self.failure_domain {
-            FailureDomain::Node => "node",
-            FailureDomain::Target => "target",
-        };
-        let delivery = match self.delivery {
-            Delivery::Unicast => "unicast",
-            Delivery::Multicast => "multicast",
-        };
-        let mut text = String::new();
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "epoch = {}\nreplicas = {}", self.epoch, self.replicas);
-        let _ = writeln!(text, "group_size = {}", self.group_size);
-        let _ = writeln!(text, "failure_domain = \"{domain}\"\ndelivery = \"{delivery}\"");
-        let _ = writeln!(text, "data_rate = \"{}\"\ntrip = \"{}\"", self.data_rate, self.trip);
-        let _ = writeln!(text, "mtu = {}", self.datagram + HEADERS as usize);
-        if let Some(multicast) = self.multicast {
-            let _ = writeln!(text, "multicast = \"{multicast}\"");
+    for MapNode { number, address, targets, membership } in &map.nodes {
+        let _ = writeln!(text, "\n[[node]]\nnumber = {number}\naddress = \"{address}\"");
+        let _ = writeln!(text, "targets = [{}]", numbers(targets));
+        if *membership != Membership::Active {
+            let _ = writeln!(text, "state = \"{}\"", name_of(*membership));
         }
-        for MapNode { number, address, targets, membership } in &self.nodes {
-            let _ = writeln!(text, "\n[[node]]\nnumber = {number}\naddress = \"{address}\"");
-            let _ = writeln!(text, "targets = [{}]", numbers(targets));
-            if *membership != Membership::Active {
-                let _ = writeln!(text, "state = \"{}\"", name_of(*membership));
-            }
-        }
-        for seats in self.seats.iter().flatten() {
-            let _ = writeln!(text, "\n[[group]]\nseats = [{}]", numbers(seats));
-        }
-        text
     }
+    for seats in map.seats.iter().flatten() {
+        let _ = writeln!(text, "\n[[group]]\nseats = [{}]", numbers(seats));
+    }
+    text
 }
 
 struct Reading<'a>(&'a Source);
@@ -136,8 +122,8 @@ impl Reading<'_> {
             .mtu
             .as_ref()
             .map_or(if all_loopback { JUMBO_MTU } else { MTU }, |mtu| *mtu.get_ref());
-        if !(MTU..=MOST_MTU).contains(&mtu) {
-            let message = format!("mtu = {mtu}: a packet has {MTU} to {MOST_MTU} bytes");
+        if !(MTU..=MAX_MTU).contains(&mtu) {
+            let message = format!("mtu = {mtu}: a packet has {MTU} to {MAX_MTU} bytes");
             return self.wrong(
                 file.mtu.as_ref().map(Spanned::span),
                 message,
@@ -284,7 +270,7 @@ impl Reading<'_> {
                 return self.wrong(Some(entry.targets.span()), message, "list at least one target");
             }
             let targets = entry.targets.get_ref().iter().copied().map(TargetId).collect();
-            let membership = self.choice("state", entry.state.as_ref(), &STATES)?;
+            let membership = self.choice("state", entry.state.as_ref(), &MEMBERSHIPS)?;
             nodes.push(MapNode { number, address, targets, membership });
         }
         nodes.sort_by_key(|node| node.number);

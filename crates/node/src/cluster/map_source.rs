@@ -3,9 +3,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use slotcast_member::ClusterMap;
+
 use super::error::{FileError, Result, Source};
 use super::etcd::{Etcd, EtcdAddress, EtcdError};
-use super::map::ClusterMap;
+use super::map_file::{map_in, parse_map};
 use crate::whole_file::write_whole;
 
 /// Where the cluster map is kept: what `cluster` in `node.toml` says.
@@ -48,7 +50,7 @@ impl MapSource {
         match self {
             MapSource::File(path) => {
                 let source = Source::open(path)?;
-                let map = ClusterMap::of(&source)?;
+                let map = map_in(&source)?;
                 Ok(FoundMap { text: source.text, map, revision: 0 })
             }
             MapSource::Etcd(address) => {
@@ -59,7 +61,7 @@ impl MapSource {
                         format!("`slotcast cluster init cluster.toml --map {self}` writes one");
                     self.problem("there is no cluster map".into(), &help)
                 })?;
-                let map = ClusterMap::parse(&self.to_string(), &stored.text)?;
+                let map = parse_map(&self.to_string(), &stored.text)?;
                 Ok(FoundMap { text: stored.text, map, revision: stored.revision })
             }
         }

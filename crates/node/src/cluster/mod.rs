@@ -1,19 +1,19 @@
 //! The cluster map, and what one node of it is told: from files or from etcd.
 //!
-//! [`ClusterMap`] is a value with an epoch. [`MapSource`] says where it is kept, and changes it;
-//! [`change`] knows the changes that lose nothing.
+//! What a [`ClusterMap`] says, and which changes of it lose nothing, is in `slotcast-member`; here are its text,
+//! and where that is kept ([`MapSource`]).
 
-pub mod change;
+#[cfg(test)]
+mod change_tests;
 mod error;
 mod etcd;
-mod map;
 mod map_file;
 mod map_source;
 mod node_file;
 
 pub use error::FileError;
 pub use etcd::{Etcd, EtcdAddress, EtcdError, Stored};
-pub use map::{ClusterMap, FailureDomain, MapNode};
-pub(crate) use map_file::name_of;
+pub use map_file::{map_text, parse_map};
 pub use map_source::{FoundMap, MapSource};
 pub use node_file::{NodeFile, TargetFolder};
+pub use slotcast_member::map::{ClusterMap, FailureDomain, MapNode, change};

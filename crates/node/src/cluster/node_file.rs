@@ -6,12 +6,13 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use slotcast_member::ClusterMap;
 use slotcast_protocol::TargetId;
 use slotcast_units::{Rate, Span};
 use toml::Spanned;
 
 use super::error::{Result, Source};
-use super::map::ClusterMap;
+use super::map_file::{map_text, read_map};
 use super::map_source::MapSource;
 use crate::label;
 use crate::limits::{LEAST_IDLE_TIMEOUT, LEAST_RATE, Limits};
@@ -217,7 +218,7 @@ impl NodeFile {
             && label::holds(&target.folder, target.target)
         {
             // Without it the node starts only when etcd answers.
-            let _ = write_whole(&copy_in(&target.folder), &map.to_toml());
+            let _ = write_whole(&copy_in(&target.folder), &map_text(map));
         }
     }
 }
@@ -232,7 +233,7 @@ fn load_map(source: &MapSource, folder: Option<&Path>) -> Result<(ClusterMap, Op
     let copy =
         folder.map(copy_in).filter(|path| matches!(source, MapSource::Etcd(_)) && path.exists());
     let Some(copy) = copy else { return Ok((found?.map, None)) };
-    let copy = match (ClusterMap::read(&copy), &found) {
+    let copy = match (read_map(&copy), &found) {
         (Ok(copy), _) => copy,
         (Err(_), Ok(found)) => return Ok((found.map.clone(), None)),
         (Err(error), Err(_)) => return Err(error),

@@ -3,12 +3,14 @@
 //! Each gives the map of the next epoch. The number of groups and the seats of those who stay do not change,
 //! so no chunk changes its group, and nobody has to move anything but a node that leaves.
 
-use std::net::SocketAddr;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::net::SocketAddr;
 
 use slotcast_protocol::{LayoutError, Members, Membership, TargetId};
 
-use super::map::{ClusterMap, FailureDomain, MapNode};
-use super::map_file::name_of;
+use super::{ClusterMap, FailureDomain, MapNode, name_of};
 
 /// Why a change is refused, and what helps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,6 +193,3 @@ impl ClusterMap {
 fn no_layout(error: LayoutError) -> Refused {
     Refused { message: error.to_string(), help: "see docs/operate/cluster.md".into() }
 }
-
-#[cfg(test)]
-mod tests;

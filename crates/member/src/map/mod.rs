@@ -1,7 +1,12 @@
 //! Which nodes and targets a cluster has, and what they agree on.
 
-use std::collections::BTreeMap;
-use std::net::{SocketAddr, SocketAddrV4};
+pub mod change;
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::{SocketAddr, SocketAddrV4};
 
 use slotcast_protocol::{Delivery, GroupId, GroupMap, LayoutError, Member, Membership, TargetId};
 use slotcast_units::{Rate, Span};
@@ -31,7 +36,7 @@ pub struct MapNode {
 impl MapNode {
     /// What it has to do with the cluster, in a word of the map.
     pub fn state(&self) -> &'static str {
-        super::name_of(self.membership)
+        name_of(self.membership)
     }
 }
 
@@ -79,7 +84,7 @@ impl ClusterMap {
     }
 
     /// The seats of its groups, said or not.
-    pub(super) fn all_seats(&self) -> Result<Vec<Vec<TargetId>>, LayoutError> {
+    fn all_seats(&self) -> Result<Vec<Vec<TargetId>>, LayoutError> {
         self.seats.clone().map_or_else(|| self.dealt().map(|groups| seats_of(&groups)), Ok)
     }
 
@@ -165,6 +170,19 @@ impl ClusterMap {
         Some(SocketAddrV4::new(ip.into(), base.port()))
             .filter(|address| address.ip().is_multicast())
     }
+}
+
+/// What a node has to do with the cluster, and the word for it.
+pub const MEMBERSHIPS: [(&str, Membership); 4] = [
+    ("active", Membership::Active),
+    ("joining", Membership::Joining),
+    ("draining", Membership::Draining),
+    ("drained", Membership::Drained),
+];
+
+/// The word for it in maps, and for people.
+pub fn name_of(membership: Membership) -> &'static str {
+    MEMBERSHIPS.iter().find(|(_, state)| *state == membership).map_or("", |(name, _)| name)
 }
 
 /// Who sits where in `groups`.

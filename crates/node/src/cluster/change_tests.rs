@@ -1,6 +1,13 @@
+//! Changes of maps, as they are written and read.
+
 use proptest::prelude::*;
 
-use super::*;
+use std::net::SocketAddr;
+
+use slotcast_protocol::{Membership, TargetId};
+
+use super::change::Changed;
+use super::{ClusterMap, map_text, parse_map};
 
 const MAP: &str = r#"
 epoch = 4
@@ -27,7 +34,7 @@ targets = [4, 5]
 "#;
 
 fn map() -> ClusterMap {
-    ClusterMap::parse("cluster.toml", MAP).expect("a map")
+    parse_map("cluster.toml", MAP).expect("a map")
 }
 
 fn address(n: u32) -> SocketAddr {
@@ -38,8 +45,8 @@ fn address(n: u32) -> SocketAddr {
 fn a_map_is_written_as_it_is_read() {
     let (joined, _) = map().with_node(address(1), 3, Membership::Joining).expect("there is room");
     for map in [map(), joined] {
-        let text = map.to_toml();
-        assert_eq!(ClusterMap::parse("text", &text).expect(&text), map, "{text}");
+        let text = map_text(&map);
+        assert_eq!(parse_map("text", &text).expect(&text), map, "{text}");
     }
 }
 
@@ -120,8 +127,8 @@ proptest! {
             };
             let Ok(next) = next else { continue };
             prop_assert!(next.may_follow(&map).is_ok(), "{:?}", next.may_follow(&map));
-            let text = next.to_toml();
-            prop_assert_eq!(ClusterMap::parse("text", &text).map_err(|error| error.to_string()), Ok(next.clone()));
+            let text = map_text(&next);
+            prop_assert_eq!(parse_map("text", &text).map_err(|error| error.to_string()), Ok(next.clone()));
             let groups = next.groups().expect("groups");
             for group in (0..groups.groups()).map(slotcast_protocol::GroupId) {
                 let domains = groups.domains_of(group, groups.members_for_puts(group));

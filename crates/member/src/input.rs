@@ -1,0 +1,58 @@
+//! What a member is told.
+
+use alloc::boxed::Box;
+use core::net::SocketAddr;
+
+use slotcast_protocol::{ChunkId, GroupId, TargetId};
+use slotcast_store::{Content, DiskError, OpId, Output};
+use slotcast_transport::Datagram;
+
+use crate::map::ClusterMap;
+
+/// A request of a client of this node, numbered by its host. No two under way have the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestNumber(pub u64);
+
+/// What a client of this node wants. Each is answered by one [`Answer`](crate::Answer), unless the member is
+/// dropped before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Request {
+    /// Store a chunk, which is not empty, on so many targets (1 to 8), or on as many as the cluster's number
+    /// says.
+    Put(Content, Option<u8>),
+    /// Fetch a chunk.
+    Get(ChunkId),
+    /// Find out which targets hold a chunk.
+    Holders(ChunkId),
+}
+
+/// One thing that has happened.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "most are datagrams, and a box for each costs more")]
+pub enum Input<'a> {
+    /// A client wants something.
+    Request(RequestNumber, Request),
+    /// A datagram came from an address, and was sealed with the cluster's key; `via` is the group to whose
+    /// multicast address it was sent.
+    Datagram {
+        /// Where it came from.
+        from: SocketAddr,
+        /// The group of a multicast.
+        via: Option<GroupId>,
+        /// What it says.
+        datagram: Datagram<'a>,
+    },
+    /// All pieces of a [`Pass`](crate::Pass) have left; names its transfer.
+    Left(u32),
+    /// A disk operation of a target has ended.
+    Disk(TargetId, OpId, Result<Output, DiskError>),
+    /// The folder of a target has disappeared.
+    DiskGone(TargetId),
+    /// A chunk is to be removed from a target, as the collection of garbage decides. Nobody is told: what a
+    /// crash brings back can be removed again.
+    Remove(TargetId, ChunkId),
+    /// A cluster map was read. It may be the one that the member has.
+    Map(Box<ClusterMap>),
+    /// The time of [`Member::wakes_at`](crate::Member::wakes_at) has come.
+    Wake,
+}

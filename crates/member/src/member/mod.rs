@@ -1,0 +1,401 @@
+//! Joins the machines of a node.
+
+mod finding;
+mod membership;
+mod network;
+mod repairing;
+mod requests;
+mod within;
+
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use slotcast_protocol::tape::{InitiatorEntry, TargetEntry};
+use slotcast_protocol::{
+    BidAnswer, Finder, FinderInput, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorInput,
+    Members, Message, RepairInput, RequestId, TargetId,
+};
+use slotcast_units::{Size, Time};
+
+use crate::config::{MemberConfig, Times};
+use crate::effect::{Answer, Effect};
+use crate::input::{Input, Request, RequestNumber};
+use crate::link::{Link, LinkEvent};
+use crate::links::Links;
+use crate::map::ClusterMap;
+use crate::mistake::Mistake;
+use crate::outbox::{Mail, Outbox, Want};
+use crate::status::{MembershipStatus, TargetStatus};
+use crate::target::{Circumstances, StorageTarget, TargetInput};
+use crate::timers::{Timer, Timers};
+use requests::Running;
+
+/// A whole node; see the [crate](crate).
+///
+/// `now` never goes backwards. To crash it, drop it; to start it anew, make another one of a later incarnation
+/// over the same disks.
+#[derive(Debug)]
+pub struct Member {
+    node: u32,
+    times: Times,
+    groups: GroupMap,
+    targets: BTreeMap<TargetId, StorageTarget>,
+    /// Targets that are neither open nor known not to open.
+    opening: usize,
+    initiator: Initiator,
+    running: BTreeMap<RequestId, Running>,
+    finder: Finder,
+    finding: BTreeMap<RequestId, RequestNumber>,
+    timers: Timers,
+    outbox: Outbox,
+    initiator_effects: Vec<InitiatorEffect>,
+    events: Vec<LinkEvent>,
+    /// Groups whose members here are about to scan what they hold.
+    changing: BTreeSet<GroupId>,
+    repairs: bool,
+    /// What chunks travel over within this node, if that is not memory.
+    links: Option<Links>,
+    /// The map that it follows; none of a cluster in one process.
+    map: Option<Box<ClusterMap>>,
+    /// Why the map that was read last is not followed.
+    map_problem: Option<alloc::string::String>,
+    has_handed_over: bool,
+    /// The epoch of what is proposed.
+    proposed: Option<u32>,
+    mistake: Option<Mistake>,
+    /// What the initiator heard and did, if somebody wants to know.
+    tape: Option<Vec<InitiatorEntry>>,
+}
+
+impl Member {
+    /// A node that begins at `now`, and opens its stores. It speaks with the other nodes when they are open, so
+    /// that those are not told of a node that does not know yet what it holds, and replace it.
+    ///
+    /// # Panics
+    /// If the configuration is out of its ranges.
+    pub fn new(now: Time, config: MemberConfig, effects: &mut Vec<Effect>) -> Member {
+        let MemberConfig { node, began, groups, initiator, first_serial, times, .. } = config;
+        let reuses = config.mistake == Some(Mistake::ReusesNumbers);
+        let first_serial = if reuses { 0 } else { first_serial };
+        let link = config.network.as_ref();
+        let link = link.map(|network| Link::new(now, (node, began), network, &groups, times));
+        let finder = Finder::new(initiator.id, initiator.answer_timeout, first_serial);
+        let records = config.targets.iter().any(|setup| setup.records);
+        let mut member = Member {
+            node,
+            times,
+            groups,
+            targets: BTreeMap::new(),
+            opening: config.targets.len(),
+            initiator: Initiator::new(initiator).counting_from(first_serial),
+            running: BTreeMap::new(),
+            finder,
+            finding: BTreeMap::new(),
+            timers: Timers::default(),
+            outbox: Outbox::new(link),
+            initiator_effects: Vec::new(),
+            events: Vec::new(),
+            changing: BTreeSet::new(),
+            repairs: config.repairs,
+            links: config.links,
+            map: config.network.map(|network| Box::new(network.map)),
+            map_problem: None,
+            has_handed_over: false,
+            proposed: None,
+            mistake: config.mistake,
+            tape: records.then(Vec::new),
+        };
+        member.timers.at(now + times.opened_within, Timer::Join);
+        member.expect_peers(now);
+        let membership = member.membership();
+        for setup in config.targets {
+            let id = setup.id;
+            let circumstances = Circumstances {
+                members: member.groups.members(setup.target.group).len(),
+                membership,
+                patience: times.disk,
+                room_pause: times.room,
+                mistake: config.mistake,
+            };
+            let target = StorageTarget::open(now, setup, circumstances, &mut member.outbox);
+            member.targets.insert(id, target);
+        }
+        member.settle(now);
+        effects.append(&mut member.outbox.effects);
+        member
+    }
+
+    /// Takes `input` at `now`; appends what is to be done to `effects`. What is due by then is done with
+    /// [`Input::Wake`], so that many inputs can be given before it is looked for.
+    pub fn handle(&mut self, now: Time, input: Input<'_>, effects: &mut Vec<Effect>) {
+        match input {
+            Input::Request(number, Request::Put(content, replicas)) => {
+                self.put(now, number, content, replicas);
+            }
+            Input::Request(number, Request::Get(chunk)) => self.get(now, number, chunk),
+            Input::Request(number, Request::Holders(chunk)) => self.find(now, number, chunk),
+            Input::Datagram { from, via, datagram } => {
+                if let Some(link) = &mut self.outbox.link {
+                    let effects = &mut self.outbox.effects;
+                    link.datagram(now, (from, via), &datagram, effects, &mut self.events);
+                }
+            }
+            Input::Left(transfer) => {
+                if let Some(link) = &mut self.outbox.link {
+                    link.left(now, transfer, &mut self.outbox.effects, &mut self.events);
+                }
+            }
+            Input::Disk(target, op, result) => {
+                self.tell_target(now, target, TargetInput::Disk(op, result));
+            }
+            Input::DiskGone(target) => self.tell_target(now, target, TargetInput::DiskGone),
+            Input::Remove(target, chunk) => {
+                self.tell_target(now, target, TargetInput::Remove(chunk));
+            }
+            Input::Map(map) => self.take_map(now, *map),
+            Input::Wake => self.run_due(now),
+        }
+        self.settle(now);
+        effects.append(&mut self.outbox.effects);
+    }
+
+    /// When it wants to be told [`Input::Wake`]; it may be now. O(chunks on their way).
+    pub fn wakes_at(&self) -> Time {
+        let link = self.outbox.link.as_ref().map_or(Time::NEVER, Link::wakes_at);
+        self.timers.next().min(link)
+    }
+
+    /// Whether its targets are open, or known not to open.
+    pub fn is_open(&self) -> bool {
+        self.opening == 0
+    }
+
+    /// Whether some of its targets are about to scan what they hold.
+    pub fn expects_scan(&self) -> bool {
+        !self.changing.is_empty()
+    }
+
+    /// Its targets.
+    pub fn targets(&self) -> impl Iterator<Item = &StorageTarget> {
+        self.targets.values()
+    }
+
+    /// One of its targets.
+    pub fn target(&self, id: TargetId) -> Option<&StorageTarget> {
+        self.targets.get(&id)
+    }
+
+    /// The same, to plant a mistake.
+    #[doc(hidden)]
+    pub fn target_mut(&mut self, id: TargetId) -> Option<&mut StorageTarget> {
+        self.targets.get_mut(&id)
+    }
+
+    /// The negotiating groups, as in the map that it follows.
+    pub fn groups(&self) -> &GroupMap {
+        &self.groups
+    }
+
+    /// Its link to the other nodes; none of a cluster in one process.
+    pub fn link(&self) -> Option<&Link> {
+        self.outbox.link.as_ref()
+    }
+
+    /// Its number.
+    pub fn node(&self) -> u32 {
+        self.node
+    }
+
+    /// How its targets are, for people.
+    pub fn target_status(&self, now: Time) -> Vec<TargetStatus> {
+        self.targets.values().map(|target| TargetStatus::of(now, target)).collect()
+    }
+
+    /// How it stands to the cluster map, for people; none of a cluster in one process.
+    pub fn membership_status(&self) -> Option<MembershipStatus> {
+        self.map.as_ref().map(|map| MembershipStatus {
+            epoch: map.epoch,
+            membership: self.membership(),
+            has_handed_over: self.has_handed_over,
+            problem: self.map_problem.clone(),
+        })
+    }
+
+    /// What its machines heard and did since this was last asked, if it records.
+    pub fn take_tapes(&mut self) -> (Vec<Vec<TargetEntry>>, Vec<InitiatorEntry>) {
+        let targets = self.targets.values_mut().map(StorageTarget::take_tape).collect();
+        (targets, self.tape.as_mut().map(core::mem::take).unwrap_or_default())
+    }
+
+    /// Whether this mistake is planted.
+    fn errs(&self, mistake: Mistake) -> bool {
+        self.mistake == Some(mistake)
+    }
+
+    /// Does what is due by now.
+    fn run_due(&mut self, now: Time) {
+        loop {
+            while let Some((time, timer)) = self.timers.due(now) {
+                self.timer(now, time, timer);
+                self.settle(now);
+            }
+            let Some(link) = self.outbox.link.as_mut().filter(|link| link.wakes_at() <= now) else {
+                break;
+            };
+            link.wake(now, &mut self.outbox.effects, &mut self.events);
+            self.settle(now);
+        }
+        self.see_membership();
+    }
+
+    fn timer(&mut self, now: Time, time: Time, timer: Timer) {
+        match timer {
+            Timer::Initiator => self.tell_initiator(now, InitiatorInput::Wake),
+            Timer::Finder => self.tell_finder(now, FinderInput::Wake),
+            Timer::Repair(target) => {
+                self.tell_target(now, target, TargetInput::Repair(RepairInput::Wake));
+            }
+            Timer::Disk(target) => self.tell_target(now, target, TargetInput::LookAtDisk),
+            Timer::Transfer(request, group, to) => self.leave(now, time, request, (group, to)),
+            Timer::Arrival(request, target, left) => {
+                self.arrive(now, request, target, Some(left));
+            }
+            Timer::Leaving(target, request, content) => {
+                let size = Size::from_bytes(content.bytes().len() as u64);
+                let links = self.links.as_mut();
+                let arrival = links.map_or(now, |links| links.get(time, size, target));
+                self.timers.at(arrival, Timer::Delivery(target, request, content));
+            }
+            Timer::Delivery(target, request, content) => {
+                self.tell_target(now, target, TargetInput::Sent(request));
+                self.delivered(now, request, Some(content));
+            }
+            Timer::GroupChanged(group) => self.group_changed(now, group),
+            Timer::PeerGone(node) => self.peer_may_be_gone(now, node),
+            Timer::Join => self.join(now),
+        }
+    }
+
+    fn tell_target(&mut self, now: Time, target: TargetId, input: TargetInput<'_>) {
+        if let Some(host) = self.targets.get_mut(&target) {
+            host.handle(now, input, &mut self.outbox);
+        }
+    }
+
+    /// Carries out what the machines want of each other, until none wants anything.
+    fn settle(&mut self, now: Time) {
+        loop {
+            self.carry_out_initiator(now);
+            self.take_events(now);
+            self.take_wants(now);
+            let is_settled = self.initiator_effects.is_empty()
+                && self.events.is_empty()
+                && self.outbox.wants.is_empty();
+            if !is_settled {
+                continue;
+            }
+            match self.outbox.mail.pop_front() {
+                Some(Mail::ToTarget(target, message)) => self.deliver(now, target, &message),
+                Some(Mail::ToInitiator(Message::FindReply(reply))) => {
+                    self.tell_finder(now, FinderInput::Reply(&reply));
+                }
+                Some(Mail::ToInitiator(message)) => {
+                    self.tell_initiator(now, InitiatorInput::Message(&message));
+                }
+                None => return,
+            }
+        }
+    }
+
+    fn take_events(&mut self, now: Time) {
+        let mut events = core::mem::take(&mut self.events);
+        for event in events.drain(..) {
+            self.link_event(now, event);
+        }
+        if self.events.is_empty() {
+            self.events = events;
+        }
+    }
+
+    fn take_wants(&mut self, now: Time) {
+        let mut wants = core::mem::take(&mut self.outbox.wants);
+        for (target, want) in wants.drain(..) {
+            self.want(now, target, want);
+        }
+        if self.outbox.wants.is_empty() {
+            self.outbox.wants = wants;
+        }
+    }
+
+    /// A message is for a target here.
+    fn deliver(&mut self, now: Time, target: TargetId, message: &Message) {
+        self.overhear(now, target, message);
+        self.tell_target(now, target, TargetInput::Message(message));
+    }
+
+    /// Says something to members of a group, wherever they are.
+    fn multicast(&mut self, now: Time, group: GroupId, to: Members, message: Message) {
+        let Outbox { link, mail, effects, .. } = &mut self.outbox;
+        let counts_silent = self.mistake == Some(Mistake::CountsSilent);
+        let to = match link {
+            Some(link) if counts_silent => {
+                let before = mail.len();
+                let to = link.tell_group(now, (group, to), &message, mail, effects);
+                mail.iter_mut().skip(before).for_each(counting_silent);
+                to
+            }
+            Some(link) => link.tell_group(now, (group, to), &message, mail, effects),
+            None => to,
+        };
+        for position in to.iter() {
+            let target = self.groups.members(group)[usize::from(position)];
+            self.outbox.mail.push_back(Mail::ToTarget(target, message));
+        }
+    }
+
+    /// A target wants something.
+    fn want(&mut self, now: Time, target: TargetId, want: Want) {
+        match want {
+            Want::Transfer { request, content, start } => {
+                self.send_get(now, target, request, content, start);
+            }
+            Want::Check(chunk, size, replicas) => self.check(now, target, (chunk, size), replicas),
+            Want::PutAgain(content, replicas) => self.put_again(now, target, content, replicas),
+            Want::Recover(chunk, replicas) => self.recover(now, target, chunk, replicas),
+            Want::WakeRepair(time) => self.timers.at(time, Timer::Repair(target)),
+            Want::Opened => {
+                self.opening -= 1;
+                self.target_changed(now, target);
+                if self.opening == 0 {
+                    self.join(now);
+                }
+            }
+            Want::LookAtDisk(time) => self.timers.at(time, Timer::Disk(target)),
+            Want::Failed(has_failed) => {
+                self.target_changed(now, target);
+                self.tell_failure(now, target, has_failed);
+            }
+        }
+    }
+
+    /// A target is open, for itself to look; or it has failed, or is back, for the others.
+    fn target_changed(&mut self, now: Time, target: TargetId) {
+        let (group, _) = self.groups.seat(target);
+        self.expect_scan(now, group);
+    }
+
+    fn reply(&mut self, number: RequestNumber, answer: Answer) {
+        let is_wrong =
+            u64::from(self.errs(Mistake::AnswersWrongRequest) && number.0.is_multiple_of(8));
+        let number = RequestNumber(number.0 - is_wrong);
+        self.outbox.effects.push(Effect::Answer(number, answer));
+    }
+}
+
+/// A mistake: who is down is taken for one that has the chunk.
+fn counting_silent(mail: &mut Mail) {
+    if let Mail::ToInitiator(Message::Bid(bid)) = mail {
+        bid.answer = BidAnswer::AlreadyStored;
+    }
+}

@@ -1,0 +1,199 @@
+//! Puts and gets: who began them, and what follows from how they end.
+
+use slotcast_protocol::tape::{InitiatorEntry, InitiatorHeard};
+use slotcast_protocol::{
+    ChunkId, Failure, InitiatorEffect, InitiatorInput, RepairOutcome, RequestId, TargetId,
+};
+use slotcast_store::Content;
+use slotcast_units::{Size, Time};
+
+use super::Member;
+use crate::effect::Answer;
+use crate::input::RequestNumber;
+use crate::timers::Timer;
+
+/// A request of the initiator.
+#[derive(Debug, Clone)]
+pub(super) enum Running {
+    /// A client puts.
+    Put(Content, RequestNumber),
+    /// A client fetches; what has come.
+    Get(Option<Content>, RequestNumber),
+    /// The repair of a target asks whether there are enough replicas.
+    Check { target: TargetId, chunk: ChunkId },
+    /// The repair of a target puts again; whether a replica had to be made.
+    PutAgain { target: TargetId, content: Content, made: bool },
+    /// The repair of a target fetches what was lost.
+    Recover { target: TargetId, chunk: ChunkId, replicas: u8, content: Option<Content> },
+}
+
+impl Running {
+    /// What a put sends.
+    pub(super) fn payload(&self) -> Option<&Content> {
+        match self {
+            Running::Put(content, _) | Running::PutAgain { content, .. } => Some(content),
+            Running::Get(..) | Running::Recover { .. } | Running::Check { .. } => None,
+        }
+    }
+}
+
+fn size_of(content: &Content) -> Size {
+    Size::from_bytes(content.bytes().len() as u64)
+}
+
+impl Member {
+    pub(super) fn put(
+        &mut self,
+        now: Time,
+        number: RequestNumber,
+        content: Content,
+        replicas: Option<u8>,
+    ) {
+        let (what, before) = ((content.chunk(), size_of(&content)), self.initiator_effects.len());
+        let effects = &mut self.initiator_effects;
+        let request = self.initiator.put_on(now, replicas, what, &self.groups, effects);
+        self.record(now, InitiatorHeard::Put(what.0, what.1, replicas), before);
+        self.running.insert(request, Running::Put(content, number));
+    }
+
+    pub(super) fn get(&mut self, now: Time, number: RequestNumber, chunk: ChunkId) {
+        let request = self.start_get(now, chunk);
+        self.running.insert(request, Running::Get(None, number));
+    }
+
+    pub(super) fn start_get(&mut self, now: Time, chunk: ChunkId) -> RequestId {
+        let before = self.initiator_effects.len();
+        let effects = &mut self.initiator_effects;
+        let request = self.initiator.get(now, chunk, &self.groups, effects);
+        self.record(now, InitiatorHeard::Get(chunk), before);
+        request
+    }
+
+    /// Starts a put of the repair of a target.
+    pub(super) fn start_put_again(
+        &mut self,
+        now: Time,
+        content: &Content,
+        replicas: u8,
+    ) -> RequestId {
+        let (what, before) = ((content.chunk(), size_of(content)), self.initiator_effects.len());
+        let effects = &mut self.initiator_effects;
+        let request = self.initiator.put_again(now, replicas, what, &self.groups, effects);
+        self.record(now, InitiatorHeard::PutAgain(what.0, what.1, replicas), before);
+        request
+    }
+
+    /// The same, only to know.
+    pub(super) fn start_check(
+        &mut self,
+        now: Time,
+        what: (ChunkId, Size),
+        replicas: u8,
+    ) -> RequestId {
+        let before = self.initiator_effects.len();
+        let effects = &mut self.initiator_effects;
+        let request = self.initiator.check(now, replicas, what, &self.groups, effects);
+        self.record(now, InitiatorHeard::Check(what.0, what.1, replicas), before);
+        request
+    }
+
+    pub(super) fn tell_initiator(&mut self, now: Time, input: InitiatorInput<'_>) {
+        let before = self.initiator_effects.len();
+        self.initiator.handle(now, input, &self.groups, &mut self.initiator_effects);
+        self.record(now, input.into(), before);
+    }
+
+    /// The initiator did what is in its effects from `before` on.
+    fn record(&mut self, now: Time, heard: InitiatorHeard, before: usize) {
+        if let Some(tape) = &mut self.tape {
+            let did = self.initiator_effects[before..].to_vec();
+            tape.push(InitiatorEntry { now, heard, did });
+        }
+    }
+
+    pub(super) fn carry_out_initiator(&mut self, now: Time) {
+        let mut effects = core::mem::take(&mut self.initiator_effects);
+        for effect in effects.drain(..) {
+            match effect {
+                InitiatorEffect::Multicast { group, to, message } => {
+                    self.multicast(now, group, to, message);
+                }
+                InitiatorEffect::Transfer { request, group, to, start, .. } => {
+                    if let Some(Running::PutAgain { made, .. }) = self.running.get_mut(&request) {
+                        *made = true;
+                    }
+                    self.transfer(now, request, (group, to), start);
+                }
+                InitiatorEffect::PutDone { request, .. }
+                | InitiatorEffect::GetDone { request, .. } => self.end(now, request, None),
+                InitiatorEffect::Failed { request, reason, .. } => {
+                    self.end(now, request, Some(reason));
+                }
+                InitiatorEffect::WakeAt(time) => self.timers.at(time, Timer::Initiator),
+            }
+        }
+        // Repair may have started something in the meantime.
+        if self.initiator_effects.is_empty() {
+            self.initiator_effects = effects;
+        }
+    }
+
+    /// The chunk of a get is here; or what came of it is useless, if there is none.
+    pub(super) fn delivered(&mut self, now: Time, request: RequestId, content: Option<Content>) {
+        let intact = content.is_some();
+        if let (
+            Some(Running::Get(slot, _) | Running::Recover { content: slot, .. }),
+            Some(content),
+        ) = (self.running.get_mut(&request), content)
+        {
+            *slot = Some(content);
+        }
+        self.tell_initiator(now, InitiatorInput::Delivered { request, intact });
+    }
+
+    fn end(&mut self, now: Time, request: RequestId, failure: Option<Failure>) {
+        if let Some(link) = &mut self.outbox.link {
+            link.forget(request);
+        }
+        match (self.running.remove(&request), failure) {
+            (Some(Running::Put(_, number)), failure) => {
+                self.reply(number, Answer::Put(failure.map_or(Ok(()), Err)));
+            }
+            (Some(Running::Get(content, number)), failure) => {
+                let failure = failure.unwrap_or(Failure::Undelivered);
+                self.reply(number, Answer::Get(content.ok_or(failure)));
+            }
+            (Some(Running::Check { target, chunk }), failure) => {
+                let outcome = match failure {
+                    None => RepairOutcome::Complete,
+                    Some(_) => RepairOutcome::Lacking,
+                };
+                self.repair_ended(now, target, chunk, outcome);
+            }
+            (Some(Running::PutAgain { target, content, made }), failure) => {
+                let outcome = match (failure, made) {
+                    (Some(_), _) => RepairOutcome::Failed,
+                    (None, true) => RepairOutcome::Healed,
+                    (None, false) => RepairOutcome::Complete,
+                };
+                self.repair_ended(now, target, content.chunk(), outcome);
+            }
+            (Some(Running::Recover { target, content: Some(content), replicas, .. }), None) => {
+                if self.is_to_wait(now, target) {
+                    // It is not held here, and those who hold it count a replica here: no scan would find it.
+                    let chunk = content.chunk();
+                    return self.repair_ended(now, target, chunk, RepairOutcome::Failed);
+                }
+                self.put_again(now, target, content, replicas);
+            }
+            (Some(Running::Recover { target, chunk, .. }), failure) => {
+                let outcome = match failure {
+                    Some(Failure::NotFound) => RepairOutcome::NotFound,
+                    _ => RepairOutcome::Failed,
+                };
+                self.repair_ended(now, target, chunk, outcome);
+            }
+            (None, _) => {}
+        }
+    }
+}

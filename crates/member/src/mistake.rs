@@ -1,0 +1,55 @@
+//! Mistakes that a fault simulation plants, to see that its checks find them.
+
+/// A mistake in what joins the machines of a node. Production plants none.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mistake {
+    /// Nobody scans when a peer was down for too long.
+    NoScanWhenPeerGone,
+    /// Nobody scans when a peer is another incarnation than before.
+    NoScanAfterRestart,
+    /// Nobody scans when a node is taken out of the map.
+    NoScanWhenRemoved,
+    /// Nobody scans when there are more failure domains for replicas than before.
+    NoScanWhenJoined,
+    /// A member that is down counts as one that has the chunk.
+    CountsSilent,
+    /// A map of an earlier epoch is followed.
+    FollowsStaleMap,
+    /// What a node holds is replaced although it may soon be back.
+    ReplacesTooSoon,
+    /// Repair passes some chunks over.
+    RepairForgets,
+    /// Repair puts every chunk again on two targets.
+    RepairKnowsOneNumber,
+    /// A node that drains says that it has handed over as soon as it knows of no chunk that lacks replicas.
+    HandsOverEarly,
+    /// A node that drains takes chunks all the same, and does not care for them.
+    TakesPutsWhileDraining,
+    /// A node that joins or drains never says how far it is.
+    ProposesNothing,
+    /// Requests under way count what an earlier incarnation of a peer has acknowledged.
+    ForgetsRestarts,
+    /// What a disk has lost is not recovered.
+    LostNotRecovered,
+    /// What a disk cannot read is not recovered.
+    UnreadNotRecovered,
+    /// A target that fails tells its own node only.
+    FailsInSilence,
+    /// A target whose disk does not write any more says that it holds what it held.
+    CountsThoughFailed,
+    /// Windows are translated to the other side of the sender's clock.
+    WrongClock,
+    /// A cancelled window stays reserved.
+    IgnoresCancellation,
+    /// Who puts a chunk that is being written is told that it is stored, before it is.
+    FollowerToldEarly,
+    /// Chunks whose name does not fit are stored under it.
+    StoresDamaged,
+    /// Chunks leave for other nodes when their windows are over.
+    SendsLate,
+    /// An incarnation gives its requests the numbers of those of the one before.
+    ReusesNumbers,
+    /// The answer to a request is given to the one before it.
+    AnswersWrongRequest,
+}

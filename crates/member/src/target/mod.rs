@@ -1,0 +1,464 @@
+//! One target: its negotiator, its chunk store, the repair of what it holds, and its meters.
+//!
+//! ```text
+//!  messages, chunks --> Target (negotiates) --write, read--> Store --> disk operations
+//!                          |     ^                             |
+//!                       answers  +---- done, failed -----------+--lost, fetched--> Repair --> wants
+//! ```
+
+mod disk_watch;
+mod load;
+mod log;
+mod meters;
+mod repairing;
+mod storing;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use core::ops::Bound;
+
+use slotcast_protocol::tape::TargetEntry;
+use slotcast_protocol::{
+    ChunkId, Holdings, Intake, Inventory, Membership, Message, PutAccept, Repair, RepairEffect,
+    RepairInput, RepairProgress, RepairStatistics, RequestId, Target, TargetEffect, TargetId,
+    TargetInput as NegotiatorInput,
+};
+use slotcast_store::{
+    Content, DiskError, Effect as StoreEffect, Input as StoreInput, OpId, Output, Standing,
+    Statistics, Store, Ticket,
+};
+use slotcast_units::{Rate, Size, Span, Time};
+
+pub use load::TargetLoad;
+pub use meters::QueueRule;
+
+use crate::config::TargetSetup;
+use crate::mistake::Mistake;
+use crate::outbox::{Outbox, Want, answer_for};
+use disk_watch::DiskWatch;
+use load::Account;
+use log::TargetLog;
+use meters::Meters;
+
+/// What a target is told.
+#[derive(Debug)]
+pub enum TargetInput<'a> {
+    /// A message of an initiator came.
+    Message(&'a Message),
+    /// A chunk came, whole and right; over a link in this time, from its first byte to its last.
+    Received(RequestId, Content, Option<Span>),
+    /// A chunk came that is not what it is said to be, or not all of it.
+    Damaged(RequestId, ChunkId),
+    /// A chunk has left.
+    Sent(RequestId),
+    /// A disk operation has ended.
+    Disk(OpId, Result<Output, DiskError>),
+    /// The disk has disappeared, as was seen without an operation that failed.
+    DiskGone,
+    /// It asked to look after its disk now.
+    LookAtDisk,
+    /// Remove a chunk.
+    Remove(ChunkId),
+    /// For its repair.
+    Repair(RepairInput),
+    /// What it has to do with the cluster.
+    Membership(Membership),
+}
+
+/// What a target begins with.
+#[derive(Debug, Clone, Copy)]
+pub struct Circumstances {
+    /// How many members its group has.
+    pub members: usize,
+    /// What it has to do with the cluster.
+    pub membership: Membership,
+    /// How long an operation of its disk may be under way before nobody counts on it.
+    pub patience: Span,
+    /// How long it does not look for room when it is full and has looked.
+    pub room_pause: Span,
+    /// A mistake to be found.
+    pub mistake: Option<Mistake>,
+}
+
+/// For whom the store does something.
+#[derive(Debug, Clone, Copy)]
+enum Asker {
+    Request(RequestId),
+    /// The chunk is read, to be written anew for so many replicas.
+    Raise(RequestId, u8),
+    /// Repair reads; whether the chunk is to be put then.
+    Repair(ChunkId, bool),
+}
+
+/// One target: its negotiator, its chunk store, the repair of what it holds, and its meters. To crash it, drop
+/// it; to start it anew, make another one over the same disk.
+#[derive(Debug)]
+pub struct StorageTarget {
+    id: TargetId,
+    position: u8,
+    negotiator: Target,
+    store: Store,
+    repair: Repair,
+    membership: Membership,
+    mistake: Option<Mistake>,
+    /// Of a mistake: what was ever written.
+    writing: BTreeSet<ChunkId>,
+    /// Chunks that have arrived and wait to be written.
+    arrived: BTreeMap<RequestId, Content>,
+    /// What the store was asked for, and for whom.
+    asked: BTreeMap<Ticket, Asker>,
+    /// Chunks that were read and wait to be sent.
+    read: BTreeMap<RequestId, Content>,
+    last_ticket: u64,
+    /// None where the rates of its configuration stay.
+    meters: Option<Meters>,
+    account: Account,
+    log: TargetLog,
+    /// Reads that the store asks for are those of repair.
+    is_fetching: bool,
+    disk_watch: DiskWatch,
+    /// What it has said: that it has failed, or not.
+    said_failed: bool,
+    /// When it looks for room again, if it is full.
+    next_look: Time,
+    room_pause: Span,
+    store_effects: Vec<StoreEffect>,
+    negotiator_effects: Vec<TargetEffect>,
+    repair_effects: Vec<RepairEffect>,
+    /// What the negotiator heard and did, if somebody wants to know.
+    tape: Option<Vec<TargetEntry>>,
+}
+
+/// What a target holds, as its negotiator sees it.
+struct Shelf<'a>(&'a Store);
+
+impl Holdings for Shelf<'_> {
+    fn size_of(&self, chunk: &ChunkId) -> Option<Size> {
+        self.0.length(chunk).map(|length| Size::from_bytes(u64::from(length)))
+    }
+
+    fn replicas_of(&self, chunk: &ChunkId) -> u8 {
+        self.0.replicas(chunk).unwrap_or(0)
+    }
+}
+
+/// The same, as its repair sees it.
+struct Stock<'a>(&'a Store, Rate);
+
+impl Inventory for Stock<'_> {
+    fn chunk_from(&self, from: Bound<ChunkId>) -> Option<ChunkId> {
+        let (first, excluded) = match from {
+            Bound::Unbounded => (ChunkId([0; 32]), None),
+            Bound::Included(chunk) => (chunk, None),
+            Bound::Excluded(chunk) => (chunk, Some(chunk)),
+        };
+        self.0.chunks(first).find(|chunk| excluded != Some(**chunk)).copied()
+    }
+
+    fn wanted(&self, chunk: &ChunkId) -> Option<u8> {
+        self.0.replicas(chunk)
+    }
+
+    fn size(&self, chunk: &ChunkId) -> Option<Size> {
+        Shelf(self.0).size_of(chunk)
+    }
+
+    fn read_rate(&self) -> Rate {
+        self.1
+    }
+}
+
+impl StorageTarget {
+    /// Begins to open the store of a target: disk operations follow, and [`Want::Opened`] in the end.
+    ///
+    /// # Panics
+    /// If the configuration of the store is out of its ranges.
+    pub fn open(
+        now: Time,
+        setup: TargetSetup,
+        circumstances: Circumstances,
+        outbox: &mut Outbox,
+    ) -> StorageTarget {
+        let Circumstances { members, membership, patience, room_pause, mistake } = circumstances;
+        let TargetSetup { id, target, store, repair, queue, records } = setup;
+        let mut store_effects = Vec::new();
+        let store = Store::open(store, &mut store_effects);
+        let position = target.position;
+        let negotiator = Target::new(target).sending_late_reads();
+        let meters =
+            queue.map(|queue| Meters::new(negotiator.disk_rate(), negotiator.link_rate(), queue));
+        let mut storage = StorageTarget {
+            id,
+            position,
+            negotiator,
+            store,
+            repair: Repair::new(repair, position, members),
+            membership,
+            mistake,
+            writing: BTreeSet::new(),
+            arrived: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            read: BTreeMap::new(),
+            last_ticket: 0,
+            meters,
+            account: Account::default(),
+            log: TargetLog::new(),
+            is_fetching: false,
+            disk_watch: DiskWatch::new(patience),
+            said_failed: false,
+            next_look: now,
+            room_pause,
+            store_effects,
+            negotiator_effects: Vec::new(),
+            repair_effects: Vec::new(),
+            tape: records.then(Vec::new),
+        };
+        if let Some(first) = storage.meters.as_ref().map(Meters::first) {
+            storage.tell(now, first);
+        }
+        storage.settle(now, outbox);
+        storage
+    }
+
+    /// Takes `input` at `now`; what follows from it goes to `outbox`.
+    pub fn handle(&mut self, now: Time, input: TargetInput<'_>, outbox: &mut Outbox) {
+        match input {
+            // What is not available would be waited for in every round.
+            TargetInput::Message(message) if !self.is_available() => {
+                if let Some(answer) = answer_for(message, self.position) {
+                    outbox.answer(now, answer);
+                }
+            }
+            TargetInput::Message(message) if self.overlooks(message) => {}
+            TargetInput::Message(message) => {
+                if matches!(message, Message::PutRequest(_)) {
+                    self.look_for_room(now);
+                }
+                self.tell(now, NegotiatorInput::Message(message));
+            }
+            TargetInput::Received(request, content, took) => {
+                let size = Size::from_bytes(content.bytes().len() as u64);
+                let rate = took.and_then(|took| self.meters.as_mut()?.came(size, took));
+                if let Some(rate) = rate {
+                    self.tell(now, rate);
+                }
+                self.received(now, request, content);
+            }
+            TargetInput::Damaged(request, chunk) => {
+                if self.mistake == Some(Mistake::StoresDamaged) {
+                    let content = Content::of(chunk.0.to_vec().into());
+                    self.received(now, request, content);
+                    return self.settle(now, outbox);
+                }
+                let (size, intact) = (Size::ZERO, false);
+                self.tell(now, NegotiatorInput::Received { request, chunk, size, intact });
+            }
+            TargetInput::Sent(request) => self.tell(now, NegotiatorInput::Sent { request }),
+            TargetInput::Disk(op, result) => {
+                self.disk_watch.ended(now, op);
+                let meters = self.meters.as_mut();
+                if let Some(rate) = meters.and_then(|m| m.ended(now, op, result.is_ok())) {
+                    self.tell(now, rate);
+                }
+                self.store.handle(StoreInput::Disk(op, result), &mut self.store_effects);
+            }
+            TargetInput::LookAtDisk => {
+                let next = self.disk_watch.look(now);
+                outbox.wants.extend(next.map(|time| (self.id, Want::LookAtDisk(time))));
+            }
+            TargetInput::DiskGone => {
+                self.store.handle(StoreInput::Gone, &mut self.store_effects);
+            }
+            TargetInput::Remove(chunk) => {
+                self.last_ticket += 1;
+                let input = StoreInput::Remove(Ticket(self.last_ticket), chunk);
+                self.store.handle(input, &mut self.store_effects);
+            }
+            TargetInput::Repair(input) => self.tell_repair(now, input),
+            TargetInput::Membership(membership) => {
+                self.membership = membership;
+                // Also while its disk does not answer. Before it is open there is nothing to scan.
+                if self.is_open() {
+                    self.tell_repair(now, RepairInput::Leaves(membership.leaves()));
+                }
+            }
+        }
+        self.settle(now, outbox);
+    }
+
+    /// What it is told has consequences until nobody wants anything.
+    fn settle(&mut self, now: Time, outbox: &mut Outbox) {
+        loop {
+            self.carry_out_store(now, outbox);
+            self.carry_out_negotiator(now, outbox);
+            self.carry_out_repair(now, outbox);
+            let is_settled = self.store_effects.is_empty()
+                && self.negotiator_effects.is_empty()
+                && self.repair_effects.is_empty();
+            if is_settled {
+                break;
+            }
+        }
+        self.account.disk(now, !self.asked.is_empty());
+        let standing = self.store.standing();
+        let doing = (standing, self.repair.progress(now).is_some(), self.is_scrubbing(now));
+        let (repair, store) = (&self.repair, &self.store);
+        let numbers = || (repair.statistics(), store.statistics());
+        self.log.look(now, self.id, doing, numbers, &mut outbox.effects);
+        self.negotiator.set_intake(self.intake());
+        if self.said_failed != self.has_failed() {
+            self.said_failed = self.has_failed();
+            outbox.wants.push((self.id, Want::Failed(self.said_failed)));
+        }
+    }
+
+    /// Whether nothing that it holds counts: its disk does not write, or does not answer.
+    pub fn has_failed(&self) -> bool {
+        let standing = self.store.standing();
+        self.disk_watch.is_stalled()
+            || matches!(standing, Standing::ReadOnly(_) | Standing::Failed(_))
+    }
+
+    /// What it says to puts. One that leaves, or whose disk does not write, counts for nobody.
+    fn intake(&self) -> Intake {
+        let drains = self.mistake == Some(Mistake::TakesPutsWhileDraining);
+        if !(drains || self.membership.takes_puts()) {
+            return Intake::Closed;
+        }
+        match self.store.standing() {
+            Standing::Open => Intake::Open,
+            Standing::Full => Intake::Full,
+            Standing::ReadOnly(_) if self.mistake == Some(Mistake::CountsThoughFailed) => {
+                Intake::Full
+            }
+            Standing::Opening | Standing::ReadOnly(_) | Standing::Failed(_) => Intake::Closed,
+        }
+    }
+
+    /// Somebody wants room: others may have made some on the disk.
+    fn look_for_room(&mut self, now: Time) {
+        if self.store.standing() == Standing::Full && now >= self.next_look {
+            self.next_look = now + self.room_pause;
+            self.store.handle(StoreInput::LookForRoom, &mut self.store_effects);
+        }
+    }
+
+    /// A mistake: a cancellation is not taken up.
+    fn overlooks(&self, message: &Message) -> bool {
+        let is_cancelled = |accept: &PutAccept| accept.grants.of(self.position).is_none();
+        self.mistake == Some(Mistake::IgnoresCancellation)
+            && matches!(message, Message::PutAccept(accept) if is_cancelled(accept))
+    }
+
+    fn is_scrubbing(&self, now: Time) -> bool {
+        self.repair.scrub_progress(now).is_some()
+    }
+
+    /// Whether it answers: it is open, and its disk is there.
+    pub fn is_available(&self) -> bool {
+        let standing = self.store.standing();
+        !self.disk_watch.is_stalled()
+            && !matches!(
+                standing,
+                Standing::Opening | Standing::Failed(_) | Standing::ReadOnly(DiskError::Gone)
+            )
+    }
+
+    /// Whether its store knows what it holds.
+    pub fn is_open(&self) -> bool {
+        matches!(self.store.standing(), Standing::Open | Standing::Full | Standing::ReadOnly(_))
+    }
+
+    /// Whether it will be there soon: it opens, and its disk answers.
+    pub fn is_opening(&self) -> bool {
+        self.store.standing() == Standing::Opening && !self.disk_watch.is_stalled()
+    }
+
+    /// Whether it gives away what it holds.
+    pub fn is_draining(&self) -> bool {
+        self.membership.leaves()
+    }
+
+    /// Whether it drains, and others hold all that it holds.
+    pub fn has_handed_over(&self) -> bool {
+        match self.mistake {
+            Some(Mistake::HandsOverEarly) => {
+                self.is_available() && self.repair.statistics().under_replicated == 0
+            }
+            _ => self.is_available() && self.repair.has_handed_over(),
+        }
+    }
+
+    /// Which.
+    pub fn id(&self) -> TargetId {
+        self.id
+    }
+
+    /// The machine that negotiates.
+    pub fn negotiator(&self) -> &Target {
+        &self.negotiator
+    }
+
+    /// What its store can do.
+    pub fn standing(&self) -> Standing {
+        self.store.standing()
+    }
+
+    /// Numbers of its store. O(segments).
+    pub fn statistics(&self) -> Statistics {
+        self.store.statistics()
+    }
+
+    /// Numbers of its repair.
+    pub fn repair_statistics(&self) -> RepairStatistics {
+        self.repair.statistics()
+    }
+
+    /// How far its scan is, and its scrub, if they are under way.
+    pub fn repair_progress(&self, now: Time) -> (Option<RepairProgress>, Option<RepairProgress>) {
+        (self.repair.progress(now), self.repair.scrub_progress(now))
+    }
+
+    /// What it is busy with.
+    pub fn load(&self, now: Time) -> TargetLoad {
+        let measured = self.meters.as_ref().map_or((None, None), Meters::measured);
+        self.account.load(now, &self.negotiator, self.asked.len(), measured)
+    }
+
+    /// How many targets are to hold a chunk, as it is stored here on stable storage; none if it is not.
+    pub fn wanted(&self, chunk: &ChunkId) -> Option<u8> {
+        self.store.replicas(chunk)
+    }
+
+    /// All chunks that are stored here, in the order of their names.
+    pub fn chunks(&self) -> impl Iterator<Item = &ChunkId> {
+        self.store.chunks(ChunkId([0; 32]))
+    }
+
+    /// Forgets what was promised to initiators, and keeps what is stored. To plant a mistake.
+    #[doc(hidden)]
+    pub fn forget_promises(&mut self, now: Time) {
+        self.negotiator.restart(now);
+    }
+
+    /// What its negotiator heard and did since it was last asked; nothing unless it records.
+    pub fn take_tape(&mut self) -> Vec<TargetEntry> {
+        self.tape.as_mut().map(core::mem::take).unwrap_or_default()
+    }
+
+    fn tell(&mut self, now: Time, input: NegotiatorInput<'_>) {
+        let before = self.negotiator_effects.len();
+        self.negotiator.handle(now, input, &Shelf(&self.store), &mut self.negotiator_effects);
+        if let Some(tape) = &mut self.tape {
+            let did = self.negotiator_effects[before..].to_vec();
+            tape.push(TargetEntry { now, heard: input.into(), did });
+        }
+    }
+
+    fn ticket(&mut self, asker: Asker) -> Ticket {
+        self.last_ticket += 1;
+        let ticket = Ticket(self.last_ticket);
+        self.asked.insert(ticket, asker);
+        ticket
+    }
+}

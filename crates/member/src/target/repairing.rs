@@ -1,0 +1,82 @@
+//! A target's repair and its store.
+
+use slotcast_protocol::{ChunkId, Inventory, RepairEffect, RepairInput, RepairOutcome};
+use slotcast_store::{Content, Input as StoreInput, ReadError};
+use slotcast_units::{Size, Time};
+
+use super::{Asker, Meters, Stock, StorageTarget};
+use crate::outbox::{Outbox, Want};
+
+impl StorageTarget {
+    pub(super) fn tell_repair(&mut self, now: Time, input: RepairInput) {
+        let rate = self.meters.as_ref().map_or(self.negotiator.disk_rate(), Meters::repair_rate);
+        let stock = Stock(&self.store, rate);
+        self.repair.handle(now, input, &stock, &mut self.repair_effects);
+    }
+
+    fn ended(&mut self, now: Time, chunk: ChunkId, outcome: RepairOutcome) {
+        self.tell_repair(now, RepairInput::Ended(chunk, outcome));
+    }
+
+    pub(super) fn carry_out_repair(&mut self, now: Time, outbox: &mut Outbox) {
+        for effect in core::mem::take(&mut self.repair_effects) {
+            match effect {
+                RepairEffect::Check(chunk) => self.check(now, chunk, outbox),
+                RepairEffect::PutAgain(chunk) | RepairEffect::Read(chunk) => {
+                    let is_to_put = matches!(effect, RepairEffect::PutAgain(_));
+                    self.fetch(now, chunk, is_to_put, outbox);
+                }
+                RepairEffect::Recover(chunk, replicas) => {
+                    outbox.wants.push((self.id, Want::Recover(chunk, replicas)));
+                }
+                RepairEffect::WakeAt(time) => {
+                    outbox.wants.push((self.id, Want::WakeRepair(time)));
+                }
+            }
+        }
+    }
+
+    /// Repair wants to know whether there are enough replicas.
+    fn check(&mut self, now: Time, chunk: ChunkId, outbox: &mut Outbox) {
+        let stock = Stock(&self.store, self.negotiator.disk_rate());
+        match (stock.size(&chunk), stock.wanted(&chunk)) {
+            // An empty chunk is never sent: it has no replicas to make.
+            (Some(Size::ZERO), _) => self.ended(now, chunk, RepairOutcome::Complete),
+            (Some(size), Some(replicas)) => {
+                outbox.wants.push((self.id, Want::Check(chunk, size, replicas)));
+            }
+            _ => self.ended(now, chunk, RepairOutcome::NotFound),
+        }
+    }
+
+    /// Reads a chunk for repair. The disk operation is asked for within, so that it counts as one of repair.
+    fn fetch(&mut self, now: Time, chunk: ChunkId, is_to_put: bool, outbox: &mut Outbox) {
+        self.carry_out_store(now, outbox);
+        let ticket = self.ticket(Asker::Repair(chunk, is_to_put));
+        self.store.handle(StoreInput::Get(ticket, chunk), &mut self.store_effects);
+        self.is_fetching = true;
+        self.carry_out_store(now, outbox);
+        self.is_fetching = false;
+    }
+
+    pub(super) fn fetched_for_repair(
+        &mut self,
+        now: Time,
+        (chunk, is_to_put): (ChunkId, bool),
+        result: Result<Content, ReadError>,
+        outbox: &mut Outbox,
+    ) {
+        let wanted = self.store.replicas(&chunk);
+        let outcome = match (result, wanted) {
+            (Ok(content), Some(replicas)) if is_to_put => {
+                return outbox.wants.push((self.id, Want::PutAgain(content, replicas)));
+            }
+            (Ok(_), None) if is_to_put => RepairOutcome::NotFound,
+            (Ok(_), _) => RepairOutcome::Complete,
+            // Compaction has moved it while it was read.
+            (Err(_), Some(_)) => RepairOutcome::Failed,
+            (Err(_), None) => RepairOutcome::NotFound,
+        };
+        self.ended(now, chunk, outcome);
+    }
+}

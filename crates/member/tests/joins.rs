@@ -1,0 +1,107 @@
+//! What a member does when nodes join.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use slotcast_member::{
+    ClusterMap, FailureDomain, Input, MapNode, Member, MemberConfig, Mistake, NetworkConfig, Times,
+    timing,
+};
+use slotcast_protocol::selection::{SequenceRule, Ties};
+use slotcast_protocol::{
+    Delivery, GetRules, InitiatorConfig, InitiatorId, Membership, PutRules, TargetId, WindowRule,
+};
+use slotcast_units::{Rate, Span, Time};
+
+fn address(node: u32) -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::from(0x0a00_0001 + node), 7481))
+}
+
+/// Nodes of two targets each, that all have a place in one group; replicas are on different nodes.
+fn map(nodes: u32) -> ClusterMap {
+    let node = |number: u32| MapNode {
+        number,
+        address: address(number),
+        targets: [2 * number, 2 * number + 1].map(TargetId).to_vec(),
+        membership: Membership::Active,
+    };
+    ClusterMap {
+        epoch: 1,
+        group_size: 2 * nodes,
+        replicas: 2,
+        failure_domain: FailureDomain::Node,
+        delivery: Delivery::Unicast,
+        data_rate: Rate::from_bps(8_910_000_000),
+        trip: Span::from_us(5),
+        datagram: 1452,
+        multicast: None,
+        nodes: (0..nodes).map(node).collect(),
+        seats: None,
+    }
+}
+
+/// Node 0 of a cluster with this map; its disks do not matter.
+fn member(map: &ClusterMap, mistake: Option<Mistake>) -> Member {
+    let timing = timing(map);
+    let initiator = InitiatorConfig {
+        id: InitiatorId(0),
+        timing,
+        put: PutRules {
+            replicas: map.replicas,
+            window_rule: WindowRule::published(Delivery::Unicast),
+            ties: Ties::ByName,
+            sequence: SequenceRule::revised(&timing),
+            consecutive_only: false,
+            abandon_without_window: false,
+            choosy: None,
+            double_booking: false,
+            proxied: false,
+        },
+        get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
+        answer_timeout: Span::from_ms(1),
+        ack_timeout: Span::from_ms(10),
+        max_rounds: 32,
+        refuse_after: None,
+        horizon: Span::from_secs(1),
+    };
+    let network =
+        NetworkConfig { map: map.clone(), gone_after: Span::from_secs(1), max_chunk: 1 << 20 };
+    let began = Time::ZERO + Span::from_secs(1);
+    let config = MemberConfig {
+        node: 0,
+        began,
+        targets: Vec::new(),
+        groups: map.groups().expect("targets for a group"),
+        initiator,
+        first_serial: 0,
+        links: None,
+        network: Some(network),
+        repairs: true,
+        times: Times::production(Span::from_ms(100)),
+        mistake,
+    };
+    Member::new(began, config, &mut Vec::new())
+}
+
+/// Whether the targets of node 0 are to scan what they hold once another node is active.
+fn scans_when_another_is_active(nodes: u32, mistake: Option<Mistake>) -> bool {
+    let now = Time::ZERO + Span::from_secs(2);
+    let map = map(nodes);
+    let mut member = member(&map, mistake);
+    let (joining, node) = map.with_node(address(nodes), 2, Membership::Joining).expect("a place");
+    let active = joining.with_active(node.number).expect("it joins");
+    member.handle(now, Input::Map(Box::new(joining)), &mut Vec::new());
+    assert!(!member.expects_scan(), "it takes no chunks yet");
+    member.handle(now, Input::Map(Box::new(active)), &mut Vec::new());
+    let status = member.membership_status().expect("it is in a cluster");
+    assert_eq!((status.epoch, status.problem), (3, None));
+    member.expects_scan()
+}
+
+/// Two nodes can have two replicas: with a third one, chunks that are wanted on more get another.
+#[test]
+fn more_failure_domains_are_used_at_once() {
+    assert!(scans_when_another_is_active(2, None));
+    assert!(!scans_when_another_is_active(2, Some(Mistake::NoScanWhenJoined)), "it is planted");
+    // No chunk can be wanted on more than eight.
+    assert!(!scans_when_another_is_active(8, None));
+}
