@@ -19,7 +19,7 @@ use crate::format::counted;
 use crate::output::{Destination, print};
 use crate::progress::Bar;
 
-/// Run storms of faults on the machines that run in production, and check that they keep their word
+/// Run storms of faults on whole nodes as they run in production, and check that they keep their word
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -27,7 +27,7 @@ Examples:
   slotcast fuzz --seeds 1 --from 1234          one storm again
   slotcast fuzz --seeds 100000 --threads 8 --json storms.json
 
-A seed is a small cluster with simulated disks and a simulated network, and all that goes wrong there
+A seed is a small cluster with simulated disks, clocks and network, and all that goes wrong there
 (docs/understand/faults.md). Equal seeds are equal storms, on every machine.
 
 Exit status:
@@ -76,6 +76,7 @@ struct Summary {
     drained: u64,
     handed_over: u64,
     taken_away: u64,
+    joined: u64,
     checked_acceptances: u64,
     injected: BTreeMap<&'static str, u64>,
     failing: Vec<Failing>,
@@ -159,6 +160,7 @@ fn summary(arguments: &Arguments, reports: Vec<StormReport>) -> Summary {
         all.drained += report.drained;
         all.handed_over += report.handed_over;
         all.taken_away += report.taken_away;
+        all.joined += report.joined;
         all.checked_acceptances += report.acceptances;
         for (kind, count) in report.injected.all() {
             *all.injected.entry(kind).or_default() += count;
@@ -188,11 +190,11 @@ fn told(summary: &Summary) -> String {
         .collect();
     let Summary { acknowledged, fetched, healed, compacted_segments, events, trace_hash, .. } =
         summary;
-    let Summary { drained, handed_over, taken_away, .. } = summary;
+    let Summary { drained, handed_over, taken_away, joined, .. } = summary;
     text.push_str(&format!(
         "{}, {} failing; faults: {}; {acknowledged} chunks acknowledged, {fetched} fetched, {healed} \
-         healed, {compacted_segments} segments compacted; {drained} targets drained, {handed_over} have \
-         handed over, {taken_away} taken away; {events} events, trace {trace_hash}\n",
+         healed, {compacted_segments} segments compacted; {drained} nodes drained, {handed_over} have \
+         handed over, {taken_away} taken away, {joined} joined; {events} events, trace {trace_hash}\n",
         counted(usize::try_from(summary.seeds).unwrap_or(usize::MAX), "storm"),
         summary.failing.len(),
         kinds.join(", "),

@@ -16,6 +16,8 @@ pub(super) enum Known {
     Acknowledged,
     /// It was removed: it may be there or not.
     Retired,
+    /// Nobody has ever put it: it cannot be there.
+    Nothing,
 }
 
 /// One chunk.
@@ -71,7 +73,7 @@ impl Catalogue {
     }
 
     pub(super) fn known(&self, chunk: &ChunkId) -> Known {
-        self.chunks[self.places[chunk]].known
+        self.places.get(chunk).map_or(Known::Nothing, |place| self.chunks[*place].known)
     }
 
     /// On how many targets it must be; 0 if no put was acknowledged.

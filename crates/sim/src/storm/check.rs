@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use slotcast_engine::Agenda;
-use slotcast_faults::SimulatedDisk;
-use slotcast_protocol::{ChunkId, GroupId};
+use slotcast_faults::{DiskFaults, SimulatedDisk};
+use slotcast_member::StorageTarget;
+use slotcast_protocol::{ChunkId, GroupId, TargetId};
 use slotcast_store::{Config, Effect, Input, Store, Ticket};
 use slotcast_units::{Span, Time};
 
 use super::catalogue::Known;
 use super::cluster::Storm;
-use super::drain::Leaving;
 use super::event::Event;
-use super::hosts::{Kind, Purpose, Running};
+use super::node::{Leaving, NodeHost, Purpose};
 
 /// From one check to the next: many at a time, but not all at once.
 const APART: Span = Span::from_us(10);
@@ -20,23 +20,40 @@ const APART: Span = Span::from_us(10);
 impl Storm {
     /// Whether no request of a user is under way, and no check.
     pub(super) fn is_quiet(&self) -> bool {
-        let users = &self.initiators[..self.plan.users as usize];
-        self.checks == 0 && users.iter().all(|host| host.running.is_empty())
+        self.checks == 0 && self.nodes.iter().all(|host| host.running.is_empty())
     }
 
     /// What is under way, for whoever wants to know why it hangs.
     pub(super) fn tell_open(&mut self, now: Time) {
-        let users = self.initiators[..self.plan.users as usize].iter();
-        let open: Vec<_> = users.flat_map(|host| host.running.keys()).collect();
-        let mut leave = (0..).zip(&self.targets);
-        let leaving = leave.find(|(_, host)| !host.dark && host.leaving == Leaving::Draining);
-        let what = match leaving {
-            Some((target, _)) if open.is_empty() => {
-                format!(
-                    "at {now} target {target} has not handed over, and nothing is wrong any more"
-                )
-            }
-            _ => format!("at {now} requests are still open: {open:?}"),
+        let open: Vec<_> = self.nodes.iter().flat_map(|host| host.running.values()).collect();
+        let what = if !open.is_empty() {
+            format!("at {now} requests are still open: {open:?}")
+        } else if !self.has_handed_over() {
+            let states: Vec<_> =
+                self.map.nodes.iter().map(|node| (node.number, node.state())).collect();
+            format!("at {now} the map does not say that all is done: {states:?}")
+        } else if !self.all_follow() {
+            format!("at {now} some nodes do not follow epoch {}", self.map.epoch)
+        } else {
+            let is_busy = |(_, host): &(u32, &NodeHost)| {
+                !host.is_gone() && !host.has_settled(host.clock.local(now), self.has_silent())
+            };
+            let busy: Vec<_> = (0..).zip(&self.nodes).filter(is_busy).collect();
+            let members = busy.iter().filter_map(|(_, host)| host.member.as_ref());
+            let targets = members.flat_map(|member| member.targets());
+            let state = |target: &StorageTarget| {
+                let local = self.nodes[self.node_of(target.id())].clock.local(now);
+                let (scan, _) = target.repair_progress(local);
+                let numbers = target.repair_statistics();
+                let lacking = (numbers.under_replicated, numbers.unrecovered);
+                (target.id().0, target.standing(), scan.is_some(), lacking)
+            };
+            let states: Vec<_> = targets.map(state).collect();
+            let busy: Vec<_> = busy.iter().map(|(node, _)| node).collect();
+            format!(
+                "at {now} nodes {busy:?} have not ended their repair, and nothing is wrong any more: \
+                 {states:?}"
+            )
         };
         self.report.violated(what);
     }
@@ -58,30 +75,52 @@ impl Storm {
                 }
             };
             self.checks += 1;
-            let (chunk, purpose) = (content.chunk(), Purpose::Check);
-            let kind = Kind::Put { content, made: false };
-            let replicas = self.plan.wanted(&mut self.numbers);
-            let running = Running { chunk, replicas, purpose, kind };
-            self.begin(now, group % self.plan.users, running);
+            self.put(now, content, Purpose::Check, agenda);
         }
-        self.settle(now, agenda);
     }
 
     /// A store that was opened must have found all that it held before, but for what was harmed since, or may
     /// have been removed.
-    pub(super) fn check_found(&mut self, now: Time, target: u32) {
-        let host = &mut self.targets[target as usize];
-        let held = std::mem::take(&mut host.held);
+    pub(super) fn check_found(&mut self, now: Time, target: TargetId) {
+        let held = std::mem::take(&mut self.disk_mut(target).held);
         for chunk in held {
-            let host = &self.targets[target as usize];
-            let is_held = host.machine.as_ref().is_some_and(|machine| machine.holds(&chunk));
+            let storage = self.nodes[self.node_of(target)].target(target);
+            let is_held = storage.is_some_and(|storage| storage.wanted(&chunk).is_some());
             let is_retired = self.catalogue.known(&chunk) == Known::Retired;
-            if !is_held && !is_retired && !host.disk.excuses(&chunk) {
+            if !is_held && !is_retired && !self.disk(target).disk.excuses(&chunk) {
                 let what = format!(
-                    "target {target} at {now} held {chunk}, and has not found it at its start"
+                    "target {} at {now} held {chunk} and has not found it at its start",
+                    target.0
                 );
                 self.report.violated(what);
             }
+        }
+    }
+
+    /// A put was acknowledged: so many targets have the chunk on stable storage, but for those that were harmed.
+    pub(super) fn check_acknowledged(
+        &mut self,
+        now: Time,
+        node: u32,
+        (chunk, replicas): (&ChunkId, u8),
+    ) {
+        let restarts = &self.nodes[node as usize].restarts;
+        let members = self.groups.members(self.groups.group_of(chunk)).iter();
+        let has_it = |target: &&TargetId| {
+            let Some(host) = self.nodes.get(self.node_of(**target)) else { return false };
+            let Some(disk) = host.disks.get(target) else { return false };
+            // Whoever was emptied does not have what it had before, and it is heard that it has started anew.
+            let heard = restarts.get(&u32::try_from(self.node_of(**target)).expect("small"));
+            let is_known_empty =
+                heard.is_some_and(|heard| disk.wiped_at.is_some_and(|at| at < *heard));
+            (disk.harmed && !is_known_empty) || disk.disk.has_flushed(chunk)
+        };
+        let found = members.filter(has_it).count();
+        if found < usize::from(replicas) && self.catalogue.known(chunk) != Known::Retired {
+            let what = format!(
+                "at {now} {chunk} was acknowledged for {replicas} replicas, and {found} are on stable storage"
+            );
+            self.report.violated(what);
         }
     }
 
@@ -89,35 +128,70 @@ impl Storm {
     /// one that is wanted on fewer than the cluster's number.
     pub(super) fn may_be_lost(&self, chunk: &ChunkId) -> bool {
         let members = self.groups.members(self.groups.group_of(chunk)).iter();
-        let harmed = members.filter(|member| self.targets[member.0 as usize].harmed).count();
-        usize::from(self.catalogue.wanted(chunk)) <= harmed
+        let is_harmed = |target: &&TargetId| {
+            let host = self.nodes.get(self.node_of(**target));
+            host.and_then(|host| host.disks.get(target)).is_some_and(|disk| disk.harmed)
+        };
+        usize::from(self.catalogue.wanted(chunk)) <= members.filter(is_harmed).count()
+    }
+
+    /// The members of a chunk's group: what each can do, and for how many replicas it has the chunk.
+    pub(super) fn states_of(&self, chunk: &ChunkId) -> String {
+        let members = self.groups.members(self.groups.group_of(chunk)).iter();
+        let state = |target: &TargetId| {
+            let host = self.nodes.get(self.node_of(*target));
+            let target_here = host.and_then(|host| host.target(*target));
+            let state = target_here.map(|target| (target.standing(), target.wanted(chunk)));
+            format!("{}: {state:?}", target.0)
+        };
+        members.map(state).collect::<Vec<_>>().join(", ")
     }
 
     /// Counts the replicas that would be there if the power of all targets failed now, each with a number that
     /// has it kept.
     pub(super) fn check_replicas(&mut self) {
         let mut replicas: BTreeMap<ChunkId, Vec<u8>> = BTreeMap::new();
-        for (number, host) in (0..).zip(&self.targets) {
-            // Who has handed over is about to be taken away.
-            if host.dark || host.leaving == Leaving::HandedOver {
-                continue;
+        // Until disks that have failed are replaced, a drain may not end: what its node holds is there.
+        let counts = |host: &&NodeHost| match host.leaving {
+            Leaving::No => true,
+            Leaving::Draining | Leaving::HandedOver => self.has_dead(),
+            Leaving::Gone => false,
+        };
+        for host in self.nodes.iter().filter(counts) {
+            // Of a disk that has failed nobody may have noticed: what it holds can be read then.
+            let has_failed = |target: &TargetId| {
+                host.target(*target).is_none_or(StorageTarget::has_failed) && host.is_dead(*target)
+            };
+            for (target, disk) in host.disks.iter().filter(|(target, _)| !has_failed(target)) {
+                let counts = |chunk: &ChunkId| {
+                    host.target(*target).is_some_and(|target| target.wanted(chunk).is_some())
+                };
+                for (chunk, wanted) in readable(self.plan.store(*target), disk.disk.clone()) {
+                    // What the target itself does not take for stored is not, whatever is on its disk.
+                    let wanted = if counts(&chunk) { wanted } else { 0 };
+                    replicas.entry(chunk).or_default().push(wanted);
+                }
             }
-            for (chunk, wanted) in readable(self.plan.store(number), host.disk.clone()) {
-                replicas.entry(chunk).or_default().push(wanted);
-            }
+        }
+        if let Some(chunk) = replicas.keys().find(|of| self.catalogue.known(of) == Known::Nothing) {
+            self.report.violated(format!("{chunk} is stored, and nobody has put it"));
         }
         let acknowledged: Vec<_> = self.catalogue.acknowledged().collect();
         for (_, chunk) in acknowledged {
             let wanted = self.catalogue.wanted(&chunk);
+            let group = self.groups.group_of(&chunk);
+            let domains = self.groups.domains_of(group, self.groups.members_for_puts(group));
             let found = replicas.get(&chunk).into_iter().flatten();
             let found = found.filter(|told| **told >= wanted).count();
-            if found >= usize::from(wanted) {
+            if found >= usize::from(wanted).min(domains) {
                 continue;
             }
             if self.may_be_lost(&chunk) {
                 self.catalogue.forget(&chunk);
             } else {
-                let what = format!("{chunk} has {found} of {wanted} replicas after the repair");
+                let states = self.states_of(&chunk);
+                let what =
+                    format!("{chunk} has {found} of {wanted} replicas after the repair: {states}");
                 self.report.violated(what);
             }
         }
@@ -126,6 +200,7 @@ impl Storm {
 
 /// The chunks that a store finds, and can read, on `disk` after a power failure, with their wanted replicas.
 fn readable(config: Config, mut disk: SimulatedDisk) -> Vec<(ChunkId, u8)> {
+    disk.faults = DiskFaults::default();
     disk.crash();
     let mut effects = Vec::new();
     let mut store = Store::open(config, &mut effects);

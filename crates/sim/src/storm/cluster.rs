@@ -1,528 +1,309 @@
-//! The cluster in the storm: hosts the machines of ring 1 and carries out what they want.
+//! The cluster in the storm: nodes, the network between them, and what happens.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use slotcast_engine::{Agenda, Model, Stream, Streams};
 use slotcast_faults::SimulatedDisk;
-use slotcast_protocol::{
-    AckOutcome, GroupMap, Initiator, InitiatorEffect, InitiatorId, InitiatorInput, Inventory,
-    Message, Repair, RepairEffect, RepairInput, RepairOutcome, TargetId,
-};
-use slotcast_store::{OpId, QueueRule, StoringEffect, StoringTarget};
-use slotcast_units::{Size, Span, Time};
+use slotcast_member::{ClusterMap, Effect, Input, Member};
+use slotcast_protocol::{GroupMap, TargetId};
+use slotcast_store::DiskError;
+use slotcast_transport::Key;
+use slotcast_units::Time;
 
 use super::Mistake;
 use super::catalogue::Catalogue;
-use super::drain::Leaving;
+use super::clock::Clock;
 use super::event::Event;
-use super::hosts::{InitiatorHost, Kind, Parcel, Parcels, Purpose, Running, TargetHost};
 use super::network::Network;
+use super::node::{DiskHost, NodeHost, Purpose};
+use super::parcel::{Parcel, Parcels};
 use super::plan::Plan;
 use super::report::StormReport;
-use super::windows::Accepted;
-
-/// When targets that measure their disk ask to be waited for: some chunks of a storm.
-const QUEUE: QueueRule = QueueRule { time: Span::from_ms(5), most: Size::from_mib(1) };
-
-/// What a machine wants, and which one it was.
-enum Wish {
-    Target(u32, StoringEffect),
-    Repair(u32, RepairEffect),
-    Initiator(u32, InitiatorEffect),
-}
 
 /// All that is simulated.
 pub(super) struct Storm {
     pub(super) plan: Plan,
-    pub(super) mistake: Option<Mistake>,
-    pub(super) groups: GroupMap,
+    pub(super) nodes: Vec<NodeHost>,
     pub(super) network: Network,
-    /// Those of users, then one for the repair of each target.
-    pub(super) initiators: Vec<InitiatorHost>,
-    pub(super) targets: Vec<TargetHost>,
+    pub(super) key: Key,
+    /// The map that is kept for all, and its groups.
+    pub(super) map: ClusterMap,
+    pub(super) groups: GroupMap,
     pub(super) catalogue: Catalogue,
     pub(super) parcels: Parcels,
-    disk_times: Stream,
+    pub(super) disk_times: Stream,
     /// Of users and faults.
     pub(super) chance: Stream,
     /// Of wanted replicas.
     pub(super) numbers: Stream,
+    pub(super) clocks: Stream,
+    streams: Streams,
     pub(super) is_calm: bool,
     /// Waves of faults so far.
     pub(super) wave: u32,
     /// Checks that are asked for and have not ended.
     pub(super) checks: usize,
+    /// Numbers the requests of users.
+    pub(super) asked: u64,
     pub(super) report: StormReport,
-    wishes: VecDeque<Wish>,
-    pub(super) storing: Vec<StoringEffect>,
-    pub(super) initiating: Vec<InitiatorEffect>,
-    repairing: Vec<RepairEffect>,
+    effects: Vec<Effect>,
 }
 
 impl Model for Storm {
     type Event = Event;
 
     fn handle(&mut self, now: Time, event: Event, agenda: &mut Agenda<Event>) {
-        match event {
-            Event::ToTarget { target, parcel } => {
-                let parcel = self.parcels.take(parcel);
-                self.arrives_at_target(now, target, parcel);
-            }
-            Event::ToInitiator { initiator, parcel } => {
-                let parcel = self.parcels.take(parcel);
-                self.arrives_at_initiator(now, initiator, &parcel);
-            }
-            Event::Sent { target, parcel, life } => {
-                let Parcel::Request(request) = self.parcels.take(parcel) else { return };
-                let host = &mut self.targets[target as usize];
-                if let Some(machine) = host.machine.as_mut().filter(|_| host.life == life) {
-                    machine.sent(now, request);
-                }
-            }
-            Event::Check { chunk } => {
-                let user = chunk % self.plan.users;
-                self.get(now, user, chunk, Purpose::Check);
-            }
-            Event::Disk { target, life, op } => self.disk_done(now, target, life, op),
-            Event::WakeInitiator { initiator, life } => {
-                if self.initiators[initiator as usize].life == life {
-                    self.tell_initiator(now, initiator, InitiatorInput::Wake);
-                }
-            }
-            Event::WakeRepair { target, life } => {
-                if self.targets[target as usize].life == life {
-                    self.tell_repair(now, target, RepairInput::Wake);
-                }
-            }
-            Event::Ask => self.ask(now),
-            Event::Retire => self.retire(now),
-            Event::Fault(fault) => self.inject(now, fault, agenda),
-            Event::Over { fault, of, life } => self.over(now, fault, of, life, agenda),
-            Event::Noticed { target, life } => self.noticed(now, target, life),
-            Event::Drain { target } => self.drain(now, target),
+        if let Some(until) = self.stands_still(now, event) {
+            return agenda.at(until, event);
         }
-        self.settle(now, agenda);
+        match event {
+            Event::Datagram { node, parcel } => {
+                let parcel = self.parcels.take(parcel);
+                self.arrives(now, node, parcel, agenda);
+            }
+            Event::Left { node, incarnation, transfer } => {
+                if self.is_same(node, incarnation) {
+                    self.tell(now, node, Input::Left(transfer), agenda);
+                }
+            }
+            Event::Disk { node, target, incarnation, op } => {
+                if self.is_same(node, incarnation) {
+                    self.disk_done(now, node, target, op, agenda);
+                }
+            }
+            Event::Wake { node, incarnation } => {
+                if self.is_same(node, incarnation) {
+                    self.nodes[node as usize].alarm = None;
+                    self.tell(now, node, Input::Wake, agenda);
+                }
+            }
+            Event::Map { node, incarnation, parcel } => {
+                let Parcel::Map(map) = self.parcels.take(parcel) else { return };
+                if self.is_same(node, incarnation) {
+                    let map = Box::new((*map).clone());
+                    self.tell(now, node, Input::Map(map), agenda);
+                }
+            }
+            Event::Propose { parcel } => {
+                let Parcel::Map(map) = self.parcels.take(parcel) else { return };
+                self.proposed(now, &map, agenda);
+            }
+            Event::Check { chunk } => self.get(now, chunk, Purpose::Check, agenda),
+            Event::Look => self.check_windows(now),
+            Event::Ask => self.ask(now, agenda),
+            Event::Retire => self.retire(now, agenda),
+            Event::Fault(fault) => self.inject(now, fault, agenda),
+            Event::Over { fault, of, incarnation } => {
+                self.over(now, fault, (of, incarnation), agenda);
+            }
+            Event::Drain { node } => self.drain(now, node, agenda),
+            Event::Join => self.join(now, agenda),
+        }
     }
 }
 
 impl Storm {
     pub(super) fn new(seed: u64, mistake: Option<Mistake>) -> Storm {
         let streams = Streams::new(seed);
-        let mut plan = Plan::new(&streams);
-        if mistake == Some(Mistake::CountsWhatIsOver) {
-            plan.expected = Span::MAX;
-        }
-        let groups = plan.groups();
-        let hosts = (plan.users + plan.targets) as usize;
-        let network = Network::new(hosts, plan.timing.trip, streams.stream("network", 0));
-        let initiator = |id| InitiatorHost {
-            machine: Initiator::new(plan.initiator(id)),
-            running: BTreeMap::new(),
-            life: 0,
-        };
-        let initiators = (0..plan.users + plan.targets).map(initiator).collect();
-        let target = |number: u32| {
-            let disk_seed = streams.stream("disks", u64::from(number)).next_u64();
-            let mut disk = SimulatedDisk::new(disk_seed);
-            disk.lies = mistake == Some(Mistake::AcknowledgeBeforeFlush);
-            TargetHost {
-                machine: None,
-                disk,
-                repair: new_repair(&plan, &groups, number),
-                reading: BTreeMap::new(),
-                accepted: Accepted::default(),
-                life: 0,
-                slowness: 1,
-                harmed: false,
-                held: Vec::new(),
-                dark: false,
-                leaving: Leaving::No,
-                known_gone: false,
-            }
-        };
-        let targets = (0..plan.targets).map(target).collect();
-        Storm {
-            mistake,
+        let plan = Plan::new(&streams, mistake);
+        let map = plan.map();
+        let groups = map.groups().expect("targets for a group");
+        let mut storm = Storm {
+            nodes: Vec::new(),
+            network: Network::new(map.trip, streams.stream("network", 0)),
+            key: Key::new(&[5; 32]),
             groups,
-            network,
-            initiators,
-            targets,
             catalogue: Catalogue::new(streams.stream("content", 0)),
             parcels: Parcels::default(),
             disk_times: streams.stream("disk-times", 0),
             chance: streams.stream("chance", 0),
             numbers: streams.stream("replicas", 1),
+            clocks: streams.stream("clocks", 0),
+            streams,
             is_calm: true,
             wave: 0,
             checks: 0,
+            asked: 0,
             report: StormReport { seed, ..StormReport::default() },
-            wishes: VecDeque::new(),
-            storing: Vec::new(),
-            initiating: Vec::new(),
-            repairing: Vec::new(),
+            effects: Vec::new(),
+            map,
             plan,
-        }
-    }
-
-    /// The initiator of a target's repair.
-    pub(super) fn repairer(&self, target: u32) -> u32 {
-        self.plan.users + target
-    }
-
-    /// Where an initiator runs: users on hosts of their own, repair on that of its target.
-    pub(super) fn host_of(initiator: u32) -> usize {
-        initiator as usize
-    }
-
-    /// Starts a target over what is on its disk.
-    pub(super) fn start(&mut self, now: Time, target: u32) {
-        let config = self.plan.target(&self.groups, target);
-        let store = self.plan.store(target);
-        let repairer = self.repairer(target);
-        let host = &mut self.targets[target as usize];
-        host.life += 1;
-        host.repair = new_repair(&self.plan, &self.groups, target);
-        let machine = StoringTarget::open(now, config, store, &mut self.storing);
-        host.machine = Some(match target % 2 {
-            // Some measure their disks, as in a node, and some believe what they were told.
-            0 => machine.measuring(now, QUEUE),
-            _ => machine,
-        });
-        let life = host.life;
-        self.renew(repairer, life);
-        self.take_storing(target);
-        self.take_no_puts(now, target);
-    }
-
-    /// The power of a target fails.
-    pub(super) fn stop(&mut self, now: Time, target: u32, agenda: &mut Agenda<Event>) {
-        let repairer = self.repairer(target);
-        let host = &mut self.targets[target as usize];
-        if host.is_open() {
-            host.held = host.chunks();
-        }
-        if let Some(machine) = host.machine.take() {
-            self.report.compacted += machine.statistics().compacted;
-        }
-        self.report.healed += host.repair.statistics().healed;
-        host.repair = new_repair(&self.plan, &self.groups, target);
-        host.reading.clear();
-        host.accepted.clear();
-        host.disk.crash();
-        host.life += 1;
-        let life = host.life;
-        self.renew(repairer, life);
-        agenda.at(now + super::plan::GONE_AFTER, Event::Noticed { target, life });
-    }
-
-    /// An initiator that knows nothing of its earlier requests, and never repeats their names.
-    pub(super) fn renew(&mut self, initiator: u32, life: u32) {
-        let config = self.plan.initiator(initiator);
-        let host = &mut self.initiators[initiator as usize];
-        host.machine = Initiator::new(config).counting_from(life << 16);
-        host.running.clear();
-        host.life = life;
-    }
-
-    /// The other members of its group learn that a target is gone, or back.
-    fn noticed(&mut self, now: Time, target: u32, life: u32) {
-        let host = &mut self.targets[target as usize];
-        if host.life != life {
-            return;
-        }
-        host.known_gone = host.machine.is_none();
-        let (group, _) = self.groups.seat(TargetId(target));
-        for member in self.groups.members(group).to_vec() {
-            if member.0 != target && self.targets[member.0 as usize].machine.is_some() {
-                self.tell_repair(now, member.0, RepairInput::Changed);
-            }
-        }
-    }
-
-    fn arrives_at_target(&mut self, now: Time, target: u32, parcel: Parcel) {
-        let repairer = InitiatorId(self.repairer(target));
-        let grace = self.plan.initiator(0).ack_timeout;
-        let host = &mut self.targets[target as usize];
-        let Some(machine) = &mut host.machine else { return };
-        match parcel {
-            Parcel::Message(message) => {
-                machine.message(now, &message, &mut self.storing);
-                if let Message::PutAccept(_) | Message::GetAccept(_) = message {
-                    self.report.acceptances += 1;
-                }
-                let overlap = host.accepted.handled(now, &message, machine.machine(), grace);
-                if let Some(overlap) = overlap {
-                    self.report.violated(format!("target {target} at {now}: {overlap}"));
-                }
-                if let Message::PutRequest(asked) = &message
-                    && asked.request.initiator != repairer
-                {
-                    self.tell_repair(now, target, RepairInput::Heard(asked.chunk, asked.replicas));
-                }
-            }
-            Parcel::Chunk(request, content) => {
-                machine.received(now, request, content, &mut self.storing);
-                host.accepted.received(request);
-            }
-            Parcel::Damaged(request, chunk) => {
-                machine.damaged(now, request, chunk, &mut self.storing);
-                host.accepted.received(request);
-            }
-            Parcel::Request(_) => {}
-        }
-        self.take_storing(target);
-    }
-
-    fn arrives_at_initiator(&mut self, now: Time, initiator: u32, parcel: &Parcel) {
-        let input = match parcel {
-            Parcel::Message(message) => InitiatorInput::Message(message),
-            Parcel::Damaged(request, _) => {
-                InitiatorInput::Delivered { request: *request, intact: false }
-            }
-            Parcel::Chunk(request, came) => {
-                let host = &mut self.initiators[initiator as usize];
-                if let Some(Running { kind: Kind::Get { content, .. }, .. }) =
-                    host.running.get_mut(request)
-                {
-                    *content = Some(came.clone());
-                }
-                InitiatorInput::Delivered { request: *request, intact: true }
-            }
-            Parcel::Request(_) => return,
         };
-        self.tell_initiator(now, initiator, input);
+        for node in 0..storm.plan.nodes {
+            storm.add_node(Time::ZERO, node);
+        }
+        storm
     }
 
-    fn disk_done(&mut self, now: Time, target: u32, life: u32, op: OpId) {
-        let host = &mut self.targets[target as usize];
-        if host.life != life {
+    /// Makes the host of a node of the map.
+    pub(super) fn add_node(&mut self, now: Time, node: u32) {
+        let targets = self.map.node(node).expect("a node of the map").targets.clone();
+        let disks = targets.into_iter().map(|target| (target, self.new_disk(target)));
+        let disks: BTreeMap<TargetId, DiskHost> = disks.collect();
+        let clock = Clock::set(now, &mut self.clocks);
+        self.nodes.push(NodeHost::new(self.map.clone(), disks, clock));
+    }
+
+    fn new_disk(&self, target: TargetId) -> DiskHost {
+        let seed = self.streams.stream("disks", u64::from(target.0)).next_u64();
+        let mut disk = SimulatedDisk::new(seed);
+        disk.lies = self.plan.mistake == Some(Mistake::AcknowledgeBeforeFlush);
+        DiskHost::new(disk)
+    }
+
+    /// Which node has a target.
+    pub(super) fn node_of(&self, target: TargetId) -> usize {
+        (target.0 / self.plan.each) as usize
+    }
+
+    pub(super) fn disk(&self, target: TargetId) -> &DiskHost {
+        &self.nodes[self.node_of(target)].disks[&target]
+    }
+
+    pub(super) fn disk_mut(&mut self, target: TargetId) -> &mut DiskHost {
+        let node = self.node_of(target);
+        self.nodes[node].disks.get_mut(&target).expect("a disk of the node")
+    }
+
+    fn is_same(&self, node: u32, incarnation: u32) -> bool {
+        self.nodes[node as usize].incarnation == incarnation
+    }
+
+    /// Until when a node stands still to which something happens.
+    fn stands_still(&self, now: Time, event: Event) -> Option<Time> {
+        let (Event::Datagram { node, .. }
+        | Event::Left { node, .. }
+        | Event::Disk { node, .. }
+        | Event::Wake { node, .. }
+        | Event::Map { node, .. }) = event
+        else {
+            return None;
+        };
+        let until = self.nodes[node as usize].paused_until;
+        (until > now).then_some(until)
+    }
+
+    /// Starts a node over what is on its disks, with the map that it has kept.
+    pub(super) fn start(&mut self, now: Time, node: u32, agenda: &mut Agenda<Event>) {
+        let host = &mut self.nodes[node as usize];
+        host.incarnation += 1;
+        host.sequence = 0;
+        host.started_at = now;
+        // Somebody may have set the date, also back.
+        host.clock = Clock::set(now, &mut self.clocks);
+        let local = host.clock.local(now);
+        let config = self.plan.member(&host.map, node, (local, host.incarnation));
+        host.down = config
+            .network
+            .iter()
+            .flat_map(|network| &network.map.nodes)
+            .map(|other| (other.number, now))
+            .filter(|(other, _)| *other != node)
+            .collect();
+        let mut effects = std::mem::take(&mut self.effects);
+        host.member = Some(Member::new(local, config, &mut effects));
+        self.carry_out(now, node, effects, agenda);
+        let incarnation = self.nodes[node as usize].incarnation;
+        let delay = self.chance.exponential(self.plan.map_delay);
+        let parcel = self.parcels.send(Parcel::Map(Rc::new(self.map.clone())));
+        agenda.at(now + delay, Event::Map { node, incarnation, parcel });
+    }
+
+    /// The power of a node fails.
+    pub(super) fn stop(&mut self, now: Time, node: u32, agenda: &mut Agenda<Event>) {
+        let host = &mut self.nodes[node as usize];
+        let Some(member) = host.member.take() else { return };
+        for target in member.targets() {
+            self.report.healed += target.repair_statistics().healed;
+            self.report.compacted += target.statistics().compacted;
+            let disk = host.disks.get_mut(&target.id()).expect("a disk of the node");
+            if target.is_open() {
+                disk.held = target.chunks().copied().collect();
+            }
+            disk.accepted.clear();
+            disk.disk.crash();
+        }
+        host.egress.clear();
+        host.acks.clear();
+        host.down.clear();
+        host.restarts.clear();
+        host.incarnation += 1;
+        host.stopped_at = now;
+        host.paused_until = Time::ZERO;
+        if let Some((_, alarm)) = host.alarm.take() {
+            agenda.cancel(alarm);
+        }
+        for (_, running) in std::mem::take(&mut host.running) {
+            self.checks -= usize::from(running.purpose == Purpose::Check);
+            self.report.given_up += u64::from(running.purpose == Purpose::User);
+        }
+    }
+
+    /// A node is told something, and what it wants is done.
+    pub(super) fn tell(
+        &mut self,
+        now: Time,
+        node: u32,
+        input: Input<'_>,
+        agenda: &mut Agenda<Event>,
+    ) {
+        let host = &mut self.nodes[node as usize];
+        let Some(member) = &mut host.member else { return };
+        let mut effects = std::mem::take(&mut self.effects);
+        member.handle(host.clock.local(now), input, &mut effects);
+        self.carry_out(now, node, effects, agenda);
+    }
+
+    fn carry_out(
+        &mut self,
+        now: Time,
+        node: u32,
+        mut effects: Vec<Effect>,
+        agenda: &mut Agenda<Event>,
+    ) {
+        self.watch(now, node);
+        for effect in effects.drain(..) {
+            self.effect(now, node, effect, agenda);
+        }
+        if self.effects.is_empty() {
+            self.effects = effects;
+        }
+        self.set_alarm(now, node, agenda);
+    }
+
+    fn set_alarm(&mut self, now: Time, node: u32, agenda: &mut Agenda<Event>) {
+        let host = &mut self.nodes[node as usize];
+        let Some(member) = &host.member else { return };
+        let local = member.wakes_at();
+        if host.alarm.is_some_and(|(at, _)| at == local) {
             return;
         }
-        if let (Some(machine), Some(result)) = (&mut host.machine, host.disk.finish(op)) {
-            machine.disk(now, op, result, &mut self.storing);
-            self.take_storing(target);
+        if let Some((_, alarm)) = host.alarm.take() {
+            agenda.cancel(alarm);
+        }
+        if local != Time::NEVER {
+            let at = host.clock.global(local).max(now);
+            let event = Event::Wake { node, incarnation: host.incarnation };
+            host.alarm = Some((local, agenda.timer_at(at, event)));
         }
     }
 
-    pub(super) fn take_storing(&mut self, target: u32) {
-        self.wishes.extend(self.storing.drain(..).map(|effect| Wish::Target(target, effect)));
-    }
-
-    fn tell_initiator(&mut self, now: Time, initiator: u32, input: InitiatorInput<'_>) {
-        let machine = &mut self.initiators[initiator as usize].machine;
-        machine.handle(now, input, &self.groups, &mut self.initiating);
-        self.take_initiating(initiator);
-    }
-
-    pub(super) fn take_initiating(&mut self, initiator: u32) {
-        let wish = |effect| Wish::Initiator(initiator, effect);
-        self.wishes.extend(self.initiating.drain(..).map(wish));
-    }
-
-    pub(super) fn tell_repair(&mut self, now: Time, target: u32, input: RepairInput) {
-        let host = &mut self.targets[target as usize];
-        if let Some(machine) = &host.machine {
-            host.repair.handle(now, input, machine, &mut self.repairing);
-            let wish = |effect| Wish::Repair(target, effect);
-            self.wishes.extend(self.repairing.drain(..).map(wish));
-        }
-    }
-
-    /// Carries out what the machines want, until none wants anything.
-    pub(super) fn settle(&mut self, now: Time, agenda: &mut Agenda<Event>) {
-        while let Some(wish) = self.wishes.pop_front() {
-            match wish {
-                Wish::Target(target, effect) => self.target_effect(now, target, effect, agenda),
-                Wish::Repair(target, effect) => self.repair_effect(now, target, effect, agenda),
-                Wish::Initiator(initiator, effect) => {
-                    self.initiator_effect(now, initiator, effect, agenda);
-                }
-            }
-        }
-        self.hear_of_leaving(now, agenda);
-    }
-
-    fn target_effect(
+    fn disk_done(
         &mut self,
         now: Time,
-        target: u32,
-        effect: StoringEffect,
+        node: u32,
+        target: TargetId,
+        op: slotcast_store::OpId,
         agenda: &mut Agenda<Event>,
     ) {
-        let host = &mut self.targets[target as usize];
-        let life = host.life;
-        match effect {
-            StoringEffect::Disk(op, what) => {
-                host.disk.ask(op, what);
-                let mean = self.plan.disk_delay * host.slowness;
-                let delay = Span::from_us(2) + self.disk_times.exponential(mean);
-                agenda.at(now + delay, Event::Disk { target, life, op });
-            }
-            StoringEffect::Send(to, message) => {
-                let is_stored = matches!(&message, Message::ReplicaAck(ack)
-                    if ack.outcome == AckOutcome::Stored && host.leaving != Leaving::No);
-                let (from, to) = (self.repairer(target), to.0);
-                let parcel = Parcel::Message(message);
-                self.send_to_initiator(now, from, to, &parcel, agenda);
-                if is_stored {
-                    self.tell_repair(now, target, RepairInput::Stored);
-                }
-            }
-            StoringEffect::Transfer { request, content, start } => {
-                let size = Size::from_bytes(content.bytes().len() as u64);
-                let left = start.max(now) + self.plan.timing.transfer(size);
-                let parcel = self.parcels.send(Parcel::Request(request));
-                agenda.at(left, Event::Sent { target, parcel, life });
-                let (from, to) = (self.repairer(target), request.initiator.0);
-                let parcel = Parcel::Chunk(request, content);
-                self.send_to_initiator(left, from, to, &parcel, agenda);
-            }
-            StoringEffect::Opened => {
-                self.check_found(now, target);
-                let life = self.targets[target as usize].life;
-                agenda.at(now + self.plan.timing.trip, Event::Noticed { target, life });
-                self.tell_repair(now, target, RepairInput::Changed);
-                self.take_no_puts(now, target);
-            }
-            StoringEffect::NotOpened(error) => {
-                self.report.violated(format!("target {target} at {now} does not open: {error}"));
-            }
-            StoringEffect::Lost(chunk, replicas) => {
-                if !host.disk.excuses(&chunk) && !host.disk.is_unread(&chunk) {
-                    let what = format!("target {target} at {now} lost {chunk} without a reason");
-                    self.report.violated(what);
-                }
-                self.tell_repair(now, target, RepairInput::Lost(chunk, replicas));
-            }
-            StoringEffect::Fetched(chunk, result) => {
-                let Some(put) = host.reading.remove(&chunk) else { return };
-                // If it is still held, compaction has moved it while it was read.
-                let wanted = host.machine.as_ref().and_then(|machine| machine.wanted(&chunk));
-                match (result, wanted) {
-                    (Ok(content), Some(wanted)) if put => {
-                        let replicas = self.to_repair(wanted);
-                        let repairer = self.repairer(target);
-                        let kind = Kind::Put { content, made: false };
-                        let purpose = Purpose::PutAgain;
-                        let running = Running { chunk, replicas, purpose, kind };
-                        self.begin(now, repairer, running);
-                    }
-                    (Ok(_), Some(_)) => {
-                        self.repaired(now, target, chunk, RepairOutcome::Complete);
-                    }
-                    (Err(_), Some(_)) => {
-                        self.repaired(now, target, chunk, RepairOutcome::Failed);
-                    }
-                    (_, None) => self.repaired(now, target, chunk, RepairOutcome::NotFound),
-                }
-            }
+        let disk = self.disk_mut(target);
+        let result = match disk.is_refused {
+            true => Some(Err(DiskError::Gone)),
+            false => disk.disk.finish(op),
+        };
+        if let Some(result) = result {
+            self.tell(now, node, Input::Disk(target, op, result), agenda);
         }
     }
-
-    /// On how many targets repair puts what is wanted on so many.
-    fn to_repair(&self, wanted: u8) -> u8 {
-        match self.mistake {
-            Some(Mistake::RepairKnowsOneNumber) => self.plan.replicas,
-            _ => wanted,
-        }
-    }
-
-    pub(super) fn repaired(
-        &mut self,
-        now: Time,
-        target: u32,
-        chunk: slotcast_protocol::ChunkId,
-        outcome: RepairOutcome,
-    ) {
-        self.tell_repair(now, target, RepairInput::Ended(chunk, outcome));
-    }
-
-    fn repair_effect(
-        &mut self,
-        now: Time,
-        target: u32,
-        effect: RepairEffect,
-        agenda: &mut Agenda<Event>,
-    ) {
-        let repairer = self.repairer(target);
-        let host = &mut self.targets[target as usize];
-        let Some(machine) = &mut host.machine else { return };
-        match effect {
-            RepairEffect::Check(chunk)
-                if self.mistake == Some(Mistake::RepairForgets) && chunk.0[0] % 4 == 0 =>
-            {
-                self.repaired(now, target, chunk, RepairOutcome::Complete);
-            }
-            RepairEffect::Check(chunk) => {
-                let (Some(size), Some(wanted)) = (machine.size(&chunk), machine.wanted(&chunk))
-                else {
-                    return self.repaired(now, target, chunk, RepairOutcome::NotFound);
-                };
-                let (replicas, kind) = (self.to_repair(wanted), Kind::Question(size));
-                let purpose = Purpose::Ask;
-                self.begin(now, repairer, Running { chunk, replicas, purpose, kind });
-            }
-            RepairEffect::PutAgain(chunk) | RepairEffect::Read(chunk) => {
-                let put = matches!(effect, RepairEffect::PutAgain(_));
-                host.reading.insert(chunk, put);
-                machine.fetch(now, chunk, &mut self.storing);
-                self.take_storing(target);
-            }
-            RepairEffect::Recover(chunk, replicas) => {
-                let kind = Kind::Get { content: None, must_be_there: false };
-                let purpose = Purpose::Recover;
-                self.begin(now, repairer, Running { chunk, replicas, purpose, kind });
-            }
-            RepairEffect::WakeAt(time) => {
-                let life = host.life;
-                agenda.at(time.max(now), Event::WakeRepair { target, life });
-            }
-        }
-    }
-
-    fn initiator_effect(
-        &mut self,
-        now: Time,
-        initiator: u32,
-        effect: InitiatorEffect,
-        agenda: &mut Agenda<Event>,
-    ) {
-        let host = &mut self.initiators[initiator as usize];
-        match effect {
-            InitiatorEffect::Multicast { group, to, message } => {
-                for position in to.iter() {
-                    self.send_message(now, initiator, group, position, message, agenda);
-                }
-            }
-            InitiatorEffect::Transfer { request, size, group, to, start, .. } => {
-                let Some(Running { kind: Kind::Put { content, made }, .. }) =
-                    host.running.get_mut(&request)
-                else {
-                    return;
-                };
-                *made = true;
-                let content = content.clone();
-                let left = start.max(now) + self.plan.timing.transfer(size);
-                for position in to.iter() {
-                    let target = self.groups.members(group)[usize::from(position)].0;
-                    let parcel = Parcel::Chunk(request, content.clone());
-                    self.send_to_target(left, initiator, target, &parcel, agenda);
-                }
-            }
-            InitiatorEffect::PutDone { request, .. } => self.put_done(now, initiator, request),
-            InitiatorEffect::GetDone { request, .. } => self.get_done(now, initiator, request),
-            InitiatorEffect::Failed { request, reason, .. } => {
-                self.failed(now, initiator, request, reason);
-            }
-            InitiatorEffect::WakeAt(time) => {
-                let life = host.life;
-                agenda.at(time.max(now), Event::WakeInitiator { initiator, life });
-            }
-        }
-    }
-}
-
-fn new_repair(plan: &Plan, groups: &GroupMap, target: u32) -> Repair {
-    let (group, position) = groups.seat(TargetId(target));
-    Repair::new(plan.repair(), position, groups.members(group).len())
 }

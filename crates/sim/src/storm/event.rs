@@ -1,24 +1,25 @@
 //! The events of a storm.
 
+use slotcast_protocol::TargetId;
 use slotcast_store::OpId;
 
 /// What can happen. What travels is a parcel, named by its slot.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Event {
-    /// A message or a chunk arrives at a target.
-    ToTarget { target: u32, parcel: u32 },
-    /// A message or a chunk arrives at an initiator.
-    ToInitiator { initiator: u32, parcel: u32 },
-    /// A chunk has left a target.
-    Sent { target: u32, parcel: u32, life: u32 },
+    /// A datagram arrives at a node.
+    Datagram { node: u32, parcel: u32 },
+    /// The pieces of a transfer have left a node.
+    Left { node: u32, incarnation: u32, transfer: u32 },
+    /// A disk has carried something out.
+    Disk { node: u32, target: TargetId, incarnation: u32, op: OpId },
+    /// A node asked to be woken.
+    Wake { node: u32, incarnation: u32 },
+    /// A map that was written reaches a node.
+    Map { node: u32, incarnation: u32, parcel: u32 },
+    /// A node's proposal reaches the keeper of the map.
+    Propose { parcel: u32 },
     /// A chunk of the catalogue is asked for, to see whether it is there.
     Check { chunk: u32 },
-    /// A disk has carried something out.
-    Disk { target: u32, life: u32, op: OpId },
-    /// An initiator asked to be woken.
-    WakeInitiator { initiator: u32, life: u32 },
-    /// The repair of a target asked to be woken.
-    WakeRepair { target: u32, life: u32 },
     /// A user wants something.
     Ask,
     /// A chunk is removed everywhere.
@@ -26,11 +27,13 @@ pub(super) enum Event {
     /// A fault begins.
     Fault(Fault),
     /// A fault ends.
-    Over { fault: Fault, of: u32, life: u32 },
-    /// A target is to leave.
-    Drain { target: u32 },
-    /// The others notice that a target is gone, or back.
-    Noticed { target: u32, life: u32 },
+    Over { fault: Fault, of: u32, incarnation: u32 },
+    /// What targets would offer is looked at.
+    Look,
+    /// A node is to leave.
+    Drain { node: u32 },
+    /// A node joins.
+    Join,
 }
 
 /// What can go wrong, apart from the weather of the network.
@@ -38,14 +41,18 @@ pub(super) enum Event {
 #[repr(u8)]
 pub(super) enum Fault {
     Crash,
+    Pause,
     Gone,
+    Refused,
     Partition,
     Bit,
     LostWrite,
     Full,
     Slow,
     Failing,
-    Restart,
+    Stalled,
+    Dying,
+    Deaf,
     Forget,
 }
 
@@ -53,19 +60,20 @@ impl slotcast_engine::Event for Event {
     fn trace_word(&self) -> u64 {
         let word = |kind: u64, a: u32, b: u32| kind << 58 ^ u64::from(a) << 32 ^ u64::from(b);
         match *self {
-            Event::ToTarget { target, parcel } => word(1, target, parcel),
-            Event::ToInitiator { initiator, parcel } => word(2, initiator, parcel),
-            Event::Sent { target, parcel, .. } => word(3, target, parcel),
-            Event::Check { chunk } => word(4, chunk, 0),
-            Event::Disk { target, life, op } => word(5, target, life) ^ op.0 << 8,
-            Event::WakeInitiator { initiator, life } => word(6, initiator, life),
-            Event::WakeRepair { target, life } => word(7, target, life),
+            Event::Datagram { node, parcel } => word(1, node, parcel),
+            Event::Left { node, transfer, .. } => word(2, node, transfer),
+            Event::Disk { node, target, op, .. } => word(3, node, target.0) ^ op.0 << 8,
+            Event::Wake { node, incarnation } => word(4, node, incarnation),
+            Event::Map { node, parcel, .. } => word(5, node, parcel),
+            Event::Propose { parcel } => word(6, parcel, 0),
+            Event::Check { chunk } => word(7, chunk, 0),
             Event::Ask => word(8, 0, 0),
             Event::Retire => word(9, 0, 0),
             Event::Fault(fault) => word(10, fault as u32, 0),
             Event::Over { fault, of, .. } => word(11, fault as u32, of),
-            Event::Noticed { target, life } => word(12, target, life),
-            Event::Drain { target } => word(13, target, 0),
+            Event::Drain { node } => word(12, node, 0),
+            Event::Join => word(13, 0, 0),
+            Event::Look => word(14, 0, 0),
         }
     }
 }

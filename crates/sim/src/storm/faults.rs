@@ -1,23 +1,27 @@
 //! Faults: whom they hit, what they do, and how they end.
 
 use slotcast_engine::Agenda;
-use slotcast_faults::{DiskFaults, Transient};
-use slotcast_protocol::{GroupId, RepairStatistics, TargetId};
-use slotcast_store::DiskError;
+use slotcast_protocol::{GroupId, TargetId};
 use slotcast_units::{Span, Time};
 
 use super::Mistake;
 use super::cluster::Storm;
-use super::drain::Leaving;
 use super::event::{Event, Fault};
 use super::network::Weather;
+use super::node::{DiskHost, Leaving};
+
+/// How often in a wave the windows of all targets are looked at.
+const LOOKS: u64 = 4;
 
 impl Storm {
     /// Spreads the load and the faults of one wave over its length.
     pub(super) fn begin_wave(&mut self, now: Time, agenda: &mut Agenda<Event>) {
         let plan = self.plan.clone();
         self.is_calm = false;
-        self.expect_drain(now, self.wave, agenda);
+        if let Some(drain) = plan.drain.filter(|drain| drain.wave == self.wave) {
+            agenda.at(now + drain.after, Event::Drain { node: drain.node });
+        }
+        let joins = u64::from(plan.join == Some(self.wave));
         self.wave += 1;
         self.network.weather = plan.weather;
         let mut spread = |count: u64, event: Event| {
@@ -26,18 +30,25 @@ impl Storm {
                 agenda.at(now + after, event);
             }
         };
+        let counts = plan.counts;
         spread(plan.requests, Event::Ask);
-        spread(plan.retirements, Event::Retire);
-        spread(plan.crashes, Event::Fault(Fault::Crash));
-        spread(plan.gone, Event::Fault(Fault::Gone));
-        spread(plan.partitions, Event::Fault(Fault::Partition));
-        spread(plan.bits, Event::Fault(Fault::Bit));
-        spread(plan.lost_writes, Event::Fault(Fault::LostWrite));
-        spread(plan.full, Event::Fault(Fault::Full));
-        spread(plan.slow, Event::Fault(Fault::Slow));
-        spread(plan.failing, Event::Fault(Fault::Failing));
-        spread(plan.restarts, Event::Fault(Fault::Restart));
-        if self.mistake == Some(Mistake::ForgetPromises) {
+        spread(joins, Event::Join);
+        spread(LOOKS, Event::Look);
+        spread(counts.retirements, Event::Retire);
+        spread(counts.crashes, Event::Fault(Fault::Crash));
+        spread(counts.pauses, Event::Fault(Fault::Pause));
+        spread(counts.gone, Event::Fault(Fault::Gone));
+        spread(counts.refused, Event::Fault(Fault::Refused));
+        spread(counts.partitions, Event::Fault(Fault::Partition));
+        spread(counts.bits, Event::Fault(Fault::Bit));
+        spread(counts.lost_writes, Event::Fault(Fault::LostWrite));
+        spread(counts.full, Event::Fault(Fault::Full));
+        spread(counts.slow, Event::Fault(Fault::Slow));
+        spread(counts.failing, Event::Fault(Fault::Failing));
+        spread(counts.stalled, Event::Fault(Fault::Stalled));
+        spread(counts.dying, Event::Fault(Fault::Dying));
+        spread(counts.deaf, Event::Fault(Fault::Deaf));
+        if plan.mistake == Some(Mistake::ForgetPromises) {
             spread(2000, Event::Fault(Fault::Forget));
         }
     }
@@ -47,50 +58,60 @@ impl Storm {
     pub(super) fn calm(&mut self, now: Time, agenda: &mut Agenda<Event>) {
         self.is_calm = true;
         self.network.weather = Weather::FAIR;
-        self.network.cut_off.fill(false);
-        for target in 0..self.plan.targets {
-            let host = &mut self.targets[target as usize];
-            host.disk.room = usize::MAX;
-            host.disk.faults = DiskFaults::default();
-            host.slowness = 1;
-            // Damage to the header of a record shows only when a store is opened, so those that may have
-            // any are opened anew.
-            if host.dark || (host.is_well() && !host.harmed) {
+        self.network.join();
+        self.network.hear();
+        for node in 0..u32::try_from(self.nodes.len()).expect("small") {
+            let host = &mut self.nodes[node as usize];
+            host.paused_until = Time::ZERO;
+            // Damage to the header of a record shows only when a store is opened, so those that may have any are
+            // opened anew; and a store after a failed write. A full one finds room by itself.
+            // Nobody touches one of which a disk has failed.
+            let is_harmed = |disk: &DiskHost| disk.harmed && !disk.is_dead || disk.is_refused;
+            let is_to_restart = host.disks.values().any(is_harmed) || !host.is_well();
+            for disk in host.disks.values_mut() {
+                disk.disk.room = usize::MAX;
+                disk.slowness = 1;
+            }
+            let is_gone = host.is_gone();
+            self.mend_disks(now, node, agenda);
+            if is_gone || !is_to_restart {
                 continue;
             }
-            if host.machine.is_some() {
-                // After a failed write a store has to be opened anew; a full one finds room by itself.
-                if host.is_full() && !host.harmed {
-                    continue;
-                }
-                self.stop(now, target, agenda);
-            }
-            self.start(now, target);
+            self.stop(now, node, agenda);
+            self.mend_disks(now, node, agenda);
+            let host = &mut self.nodes[node as usize];
+            host.disks.values_mut().for_each(|disk| disk.is_refused = false);
+            self.start(now, node, agenda);
         }
-        self.settle(now, agenda);
     }
 
-    fn any_target(&mut self) -> u32 {
-        u32::try_from(self.chance.below(u64::from(self.plan.targets))).expect("small")
+    fn any_target(&mut self) -> TargetId {
+        let targets: Vec<_> = self.nodes.iter().flat_map(|host| host.disks.keys()).collect();
+        let which = self.chance.below(targets.len() as u64);
+        *targets[usize::try_from(which).expect("an index")]
     }
 
-    /// Members of a group that are gone for good, or leave.
+    /// Members of a group that are gone for good, or leave, or have not begun, or whose disks have failed.
     pub(super) fn missing(&self, group: GroupId) -> usize {
         let members = self.groups.members(group).iter();
-        let hosts = members.map(|member| &self.targets[member.0 as usize]);
-        hosts.filter(|host| host.dark || host.leaving != Leaving::No).count()
+        let is_missing = |target: &&TargetId| {
+            let host = self.nodes.get(self.node_of(**target));
+            host.is_none_or(|host| host.leaving != Leaving::No || host.is_dead(**target))
+        };
+        members.filter(is_missing).count()
     }
 
     /// Whether replicas on `target` may be destroyed now: not at more members of its group than the
     /// chunks can bear. If so, it counts as harmed until the next heal.
-    fn may_harm(&mut self, target: u32) -> bool {
-        let (group, _) = self.groups.seat(TargetId(target));
-        let members = self.groups.members(group);
-        let harmed = members.iter().filter(|member| self.targets[member.0 as usize].harmed);
-        let room = harmed.count() < self.plan.most_harmed();
-        let host = &mut self.targets[target as usize];
-        host.harmed |= room && !host.dark;
-        host.harmed
+    pub(super) fn may_harm(&mut self, target: TargetId) -> bool {
+        let Some((group, _)) = self.groups.find(target) else { return false };
+        let members = self.groups.members(group).iter();
+        let harmed = members
+            .filter(|member| self.groups.find(**member).is_some() && self.disk(**member).harmed);
+        let has_room = harmed.count() < self.plan.max_harmed();
+        let disk = self.disk_mut(target);
+        disk.harmed |= has_room;
+        disk.harmed
     }
 
     pub(super) fn inject(&mut self, now: Time, fault: Fault, agenda: &mut Agenda<Event>) {
@@ -98,142 +119,182 @@ impl Storm {
             return;
         }
         let target = self.any_target();
+        let place = self.node_of(target);
+        let node = u32::try_from(place).expect("small");
         let lasts = Span::from_us(500) + self.chance.exponential(Span::from_ms(8));
-        let is_up = self.targets[target as usize].machine.is_some();
+        if self.nodes[place].is_gone() || self.groups.find(target).is_none() {
+            return;
+        }
+        let is_up = self.nodes[place].member.is_some();
         match fault {
             Fault::Crash if is_up => {
                 self.report.injected.crashes += 1;
-                self.stop(now, target, agenda);
+                self.stop(now, node, agenda);
             }
-            Fault::Gone => {
-                if !self.may_harm(target) || self.targets[target as usize].dark {
-                    return;
-                }
-                self.report.injected.gone += 1;
-                if is_up {
-                    self.stop(now, target, agenda);
-                }
-                let host = &mut self.targets[target as usize];
-                host.disk.wipe();
-                host.held.clear();
-                let (group, _) = self.groups.seat(TargetId(target));
-                let missing = self.missing(group);
-                let comes_back = self.chance.chance(0.6);
-                if !comes_back && self.plan.can_spare(&self.groups, group, missing) {
-                    self.targets[target as usize].dark = true;
-                    return;
-                }
+            Fault::Pause if is_up => {
+                self.report.injected.pauses += 1;
+                let host = &mut self.nodes[place];
+                host.paused_until = host.paused_until.max(now + lasts);
+            }
+            Fault::Gone => return self.lose_disk(now, target, lasts, agenda),
+            Fault::Refused if is_up => {
+                self.report.injected.refused += 1;
+                self.stop(now, node, agenda);
+                self.disk_mut(target).is_refused = true;
             }
             Fault::Partition => {
                 self.report.injected.partitions += 1;
-                for host in 0..self.network.cut_off.len() {
-                    self.network.cut_off[host] = self.chance.chance(0.3);
-                }
+                self.network.part(u32::try_from(self.nodes.len()).expect("small"));
             }
             Fault::Bit if self.may_harm(target) => {
                 self.report.injected.rotten_bits += 1;
-                let disk = &mut self.targets[target as usize].disk;
-                if self.mistake == Some(Mistake::UntoldHarm) {
+                let is_untold = self.plan.mistake == Some(Mistake::UntoldHarm);
+                let disk = &mut self.disk_mut(target).disk;
+                if is_untold {
                     disk.rot_untold();
                 }
                 return disk.rot();
             }
             Fault::LostWrite if self.may_harm(target) => {
                 self.report.injected.lost_writes += 1;
-                return self.targets[target as usize].disk.lose_write();
+                return self.disk_mut(target).disk.lose_write();
             }
             Fault::Full => {
                 self.report.injected.full_disks += 1;
-                let disk = &mut self.targets[target as usize].disk;
+                let disk = &mut self.disk_mut(target).disk;
                 disk.room = disk.files();
             }
             Fault::Slow => {
                 self.report.injected.slow_disks += 1;
-                self.targets[target as usize].slowness = 5 + self.chance.below(40);
+                self.disk_mut(target).slowness = 5 + self.chance.below(40);
             }
-            Fault::Failing => {
-                self.report.injected.failing_disks += 1;
-                let may_harm = self.may_harm(target);
-                let disk = &mut self.targets[target as usize].disk;
-                let error = DiskError::Failed;
-                let one_in = 3 + self.chance.below(40);
-                disk.faults.write.transient = Some(Transient { one_in, error });
-                if may_harm {
-                    let one_in = 3 + self.chance.below(40);
-                    disk.faults.read_content.transient = Some(Transient { one_in, error });
-                }
-            }
-            Fault::Restart => {
-                self.report.injected.initiator_restarts += 1;
-                let user = target % self.plan.users;
-                let host = &self.initiators[user as usize];
-                self.report.given_up += host.running.len() as u64;
-                return self.renew(user, host.life + 1);
+            Fault::Failing => self.begin_failing(target),
+            Fault::Stalled => self.stall(target),
+            Fault::Dying => return self.begin_dying(now, target, agenda),
+            Fault::Deaf => {
+                self.report.injected.deaf += 1;
+                let (group, _) = self.groups.seat(target);
+                self.network.set_deaf(node, group, true);
             }
             Fault::Forget => {
-                if let Some(machine) = &mut self.targets[target as usize].machine {
-                    machine.forget_promises(now);
+                let host = &mut self.nodes[place];
+                let local = host.clock.local(now);
+                let member = host.member.as_mut();
+                if let Some(target) = member.and_then(|member| member.target_mut(target)) {
+                    target.forget_promises(local);
                 }
                 return;
             }
-            Fault::Crash | Fault::Bit | Fault::LostWrite => return,
+            Fault::Crash | Fault::Pause | Fault::Refused | Fault::Bit | Fault::LostWrite => return,
         }
-        let life = self.targets[target as usize].life;
-        agenda.at(now + lasts, Event::Over { fault, of: target, life });
+        let incarnation = self.nodes[place].incarnation;
+        agenda.at(now + lasts, Event::Over { fault, of: target.0, incarnation });
+    }
+
+    /// A node loses the content of a disk with its power: it starts with an empty one, soon or later, or is never
+    /// seen again.
+    fn lose_disk(&mut self, now: Time, target: TargetId, lasts: Span, agenda: &mut Agenda<Event>) {
+        let place = self.node_of(target);
+        let node = u32::try_from(place).expect("small");
+        // With a node that is gone go all of its disks.
+        let all: Vec<TargetId> = self.nodes[place].disks.keys().copied().collect();
+        let all_may_go = self.chance.chance(0.4)
+            && self.nodes[place].leaving == Leaving::No
+            && self.map.node(node).is_some()
+            && all.iter().all(|target| {
+                let (group, _) = self.groups.seat(*target);
+                self.plan.can_spare(&self.groups, group, self.missing(group))
+            })
+            && all.iter().all(|target| self.may_harm(*target));
+        if !all_may_go && !self.may_harm(target) {
+            return;
+        }
+        self.report.injected.gone += 1;
+        self.stop(now, node, agenda);
+        for lost in if all_may_go { all } else { vec![target] } {
+            let disk = self.disk_mut(lost);
+            disk.disk.wipe();
+            disk.held.clear();
+            disk.wiped_at = Some(now);
+        }
+        if all_may_go {
+            self.nodes[place].leaving = Leaving::Gone;
+            // Somebody may say so before the others have noticed.
+            if self.chance.chance(0.5) {
+                self.remove(now, node, true, agenda);
+            }
+            return;
+        }
+        // Most are back before anybody takes them for gone.
+        let back = if self.chance.chance(0.5) { Span::from_us(300) } else { lasts };
+        let incarnation = self.nodes[place].incarnation;
+        agenda.at(now + back, Event::Over { fault: Fault::Gone, of: target.0, incarnation });
     }
 
     pub(super) fn over(
         &mut self,
         now: Time,
         fault: Fault,
-        target: u32,
-        life: u32,
+        (target, incarnation): (u32, u32),
         agenda: &mut Agenda<Event>,
     ) {
-        let host = &mut self.targets[target as usize];
+        let target = TargetId(target);
+        let place = self.node_of(target);
+        let node = u32::try_from(place).expect("small");
+        let host = &mut self.nodes[place];
+        let is_same = host.incarnation == incarnation;
         match fault {
-            Fault::Crash | Fault::Gone => {
-                if host.life == life && host.machine.is_none() && !host.dark {
-                    self.start(now, target);
+            Fault::Crash | Fault::Gone | Fault::Refused => {
+                if is_same && host.member.is_none() && !host.is_gone() {
+                    self.start(now, node, agenda);
                 }
             }
-            Fault::Partition => self.network.cut_off.fill(false),
-            Fault::Full => host.disk.room = usize::MAX,
-            Fault::Slow => host.slowness = 1,
+            Fault::Partition => self.network.join(),
+            Fault::Full => self.disk_mut(target).disk.room = usize::MAX,
+            Fault::Slow => self.disk_mut(target).slowness = 1,
+            Fault::Stalled => self.mend_disk(now, target, agenda),
             Fault::Failing => {
-                host.disk.faults = DiskFaults::default();
+                self.mend_disk(now, target, agenda);
                 // Somebody looks after a target that takes no writes any more.
-                if host.machine.is_some() && !host.is_well() {
-                    self.stop(now, target, agenda);
-                    self.start(now, target);
+                let host = &self.nodes[place];
+                if host.member.is_some() && !host.is_well() {
+                    self.stop(now, node, agenda);
+                    self.start(now, node, agenda);
                 }
             }
-            Fault::Bit | Fault::LostWrite | Fault::Restart | Fault::Forget => {}
+            Fault::Deaf => {
+                if let Some((group, _)) = self.groups.find(target) {
+                    self.network.set_deaf(node, group, false);
+                }
+            }
+            Fault::Pause | Fault::Bit | Fault::LostWrite | Fault::Dying | Fault::Forget => {}
         }
     }
 
-    /// What the repair of each target has done.
-    pub(super) fn repairs(&self) -> Vec<RepairStatistics> {
-        self.targets.iter().map(|host| host.repair.statistics()).collect()
+    /// How many scrubs each target has ended.
+    pub(super) fn scrubs(&self) -> Vec<Vec<u64>> {
+        let of = |host: &super::node::NodeHost| {
+            let targets = host.member.iter().flat_map(|member| member.targets());
+            targets.map(|target| target.repair_statistics().scrubs).collect()
+        };
+        self.nodes.iter().map(of).collect()
     }
 
-    /// Whether every repair has ended so many walks and scrubs more than in `before`.
-    pub(super) fn has_repaired(
-        &self,
-        before: &[RepairStatistics],
-        (walks, scrubs): (u64, u64),
-    ) -> bool {
-        let mut hosts = self.targets.iter().zip(before).filter(|(host, _)| !host.dark);
-        hosts.all(|(host, before)| {
-            let now = host.repair.statistics();
-            now.walks >= before.walks + walks && now.scrubs >= before.scrubs + scrubs
+    /// Whether every target has ended so many scrubs more than in `before`, and nothing is left to repair.
+    pub(super) fn has_repaired(&self, now: Time, before: &[Vec<u64>], scrubs: u64) -> bool {
+        let after = self.scrubs();
+        let hosts = self.nodes.iter().zip(before.iter().zip(&after));
+        hosts.filter(|(host, _)| !host.is_gone()).all(|(host, (before, after))| {
+            let mut each = host.disks.values().zip(before.iter().zip(after));
+            each.all(|(disk, (before, after))| disk.is_dead || *after >= before + scrubs)
+                && host.has_settled(host.clock.local(now), self.has_silent())
         })
     }
 
     /// Nothing that was destroyed is missing any more.
     pub(super) fn healed(&mut self) {
-        for host in &mut self.targets {
-            host.harmed = false;
+        for disk in self.nodes.iter_mut().flat_map(|host| host.disks.values_mut()) {
+            disk.harmed = false;
         }
     }
 }

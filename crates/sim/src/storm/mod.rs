@@ -1,9 +1,11 @@
-//! Faults of every kind, on the machines that run in production.
+//! Faults of every kind, on whole nodes as they run in production.
 //!
-//! A *storm* is a small cluster of [`StoringTarget`](slotcast_store::StoringTarget)s over simulated
-//! disks, of initiators, and of the repair of every target, on a network that loses, repeats, delays and
-//! damages what is sent. Targets crash and start again from what was on their disks, lose their disks,
-//! or never come back. Everything is drawn from one seed.
+//! A *storm* is a small cluster of [`Member`](slotcast_member::Member)s: each is all that a node decides. Around
+//! them are a network of datagrams that loses, repeats, delays, damages and cuts in two what is sent, clocks
+//! that are days apart and drift, disks that fail, and a cluster map that reaches the nodes at different times.
+//! Nodes crash, stand still, and start again from what was on their disks; they lose disks, are started with the
+//! folders of others, drain, join, or never come back. Everything is drawn from one seed, and no node is told
+//! anything that a real one would not be told.
 //!
 //! Faults come in waves. After each they stop, and then must hold:
 //!
@@ -12,31 +14,44 @@
 //!   one member fewer than there are replicas in each group; but for those of which their users wanted no
 //!   more replicas than members were harmed;
 //! * repair brings every acknowledged chunk back to the number of replicas that its users wanted, on stable
-//!   storage;
-//! * a target that was told to leave says that it has handed over, and when it says so every chunk that it
+//!   storage, although nobody scans without a reason;
+//! * a node that was told to leave says that it has handed over, and when it says so every chunk that it
 //!   holds is on as many others as it is wanted on; it is taken away then, and everything can still be fetched;
-//! * at every acceptance: the windows that a target has accepted do not overlap;
-//! * a target that is left alone offers windows as near as one that has just started;
+//! * a target that is left alone offers windows as near as one that has just started, and nothing of what it had
+//!   promised is left.
+//!
+//! And at any time:
+//!
+//! * what is acknowledged is on stable storage on as many targets as was wanted;
+//! * the windows that a target has accepted do not overlap, and are a trip apart; what was cancelled is free;
+//! * chunks leave in the windows that were granted for them, one after another;
+//! * nothing is replaced while the node that has it may soon be back;
 //! * no chunk is lost whose record on the disk was not harmed, when it is read or when a store is opened, and
 //!   no get of an acknowledged chunk ends in "not found".
 
+mod acks;
 mod carry;
 mod catalogue;
 mod check;
+mod clock;
 mod cluster;
-mod drain;
+mod disks;
+mod egress;
 mod event;
 mod faults;
-mod hosts;
+mod maps;
 mod network;
+mod node;
+mod parcel;
 mod plan;
 mod quiet;
 mod report;
 mod requests;
+mod watch;
 mod windows;
 
 use slotcast_engine::Simulation;
-use slotcast_units::Span;
+use slotcast_units::{Span, Time};
 
 use cluster::Storm;
 pub use report::{Injected, StormReport};
@@ -45,30 +60,33 @@ pub use report::{Injected, StormReport};
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mistake {
+    /// One in what joins the machines of a node.
+    Of(slotcast_member::Mistake),
     /// Disks say that they have flushed before they have.
     AcknowledgeBeforeFlush,
     /// Targets forget what they have promised, and promise it again.
     ForgetPromises,
-    /// Repair passes some chunks over.
-    RepairForgets,
-    /// Repair puts every chunk again on as many targets as the cluster's number says.
-    RepairKnowsOneNumber,
     /// Where a disk is harmed, it is so in another place as well, of which nobody knows.
     UntoldHarm,
-    /// A target that leaves says that it has handed over as soon as it knows of no chunk that lacks replicas,
-    /// whether it has walked over all or not.
-    HandsOverEarly,
     /// Targets count accepted chunks as work that is to come, although their windows are over.
     CountsWhatIsOver,
+    /// Accepted windows whose chunks never came stay promised.
+    AcceptedNeverExpires,
+    /// Bids are forgotten as soon as they are made.
+    HoldForgotten,
+    /// Targets leave no time between two windows.
+    NoTripBetweenWindows,
 }
 
 /// How long requests and repair may take once the faults have stopped.
-const PATIENCE: Span = Span::from_secs(10);
+const PATIENCE: Span = Span::from_secs(2);
 const STEP: Span = Span::from_ms(1);
 
-/// Walks and scrubs that a repair may need: those under way, a whole scrub, and a walk that goes by what it
-/// hears in vain.
-const WALKS_AND_SCRUBS: (u64, u64) = (3, 2);
+/// In which all have heard of a target that has failed, and have begun to scan.
+const TOLD: Span = Span::from_ms(10);
+
+/// Scrubs that may be needed: the one under way, and a whole one.
+const SCRUBS: u64 = 2;
 
 /// Runs the storm of `seed`.
 pub fn run_storm(seed: u64) -> StormReport {
@@ -80,10 +98,9 @@ pub fn run_storm(seed: u64) -> StormReport {
 pub fn run_storm_with(seed: u64, mistake: Option<Mistake>) -> StormReport {
     let mut simulation = Simulation::new(Storm::new(seed, mistake));
     simulation.schedule(|storm, agenda| {
-        for target in 0..storm.plan.targets {
-            storm.start(agenda.now(), target);
+        for node in 0..storm.plan.nodes {
+            storm.start(agenda.now(), node, agenda);
         }
-        storm.settle(agenda.now(), agenda);
     });
     let (waves, wave) = (simulation.model().plan.waves, simulation.model().plan.wave);
     for _ in 0..waves {
@@ -91,22 +108,27 @@ pub fn run_storm_with(seed: u64, mistake: Option<Mistake>) -> StormReport {
         let end = simulation.now() + wave;
         simulation.run_until(end);
         simulation.schedule(|storm, agenda| storm.calm(agenda.now(), agenda));
-        if !run_while(&mut simulation, |storm| !storm.is_quiet()) {
+        if !run_while(&mut simulation, |storm, _| !storm.is_quiet()) {
+            break;
+        }
+        simulation.schedule(|storm, agenda| storm.check_all(agenda.now(), agenda));
+        if !run_while(&mut simulation, |storm, _| !storm.is_quiet()) {
+            break;
+        }
+        if simulation.model().has_dead() && !outlives_disks(&mut simulation) {
+            break;
+        }
+        let before = simulation.model().scrubs();
+        let has_repaired = |storm: &Storm, now| {
+            storm.has_repaired(now, &before, SCRUBS)
+                && storm.has_handed_over()
+                && storm.all_follow()
+        };
+        if !run_while(&mut simulation, |storm, now| !has_repaired(storm, now)) {
             break;
         }
         let now = simulation.now();
         simulation.model_mut().check_windows(now);
-        simulation.schedule(|storm, agenda| storm.check_all(agenda.now(), agenda));
-        if !run_while(&mut simulation, |storm| !storm.is_quiet()) {
-            break;
-        }
-        let before = simulation.model().repairs();
-        let has_repaired = |storm: &Storm| {
-            storm.has_repaired(&before, WALKS_AND_SCRUBS) && storm.has_handed_over()
-        };
-        if !run_while(&mut simulation, |storm| !has_repaired(storm)) {
-            break;
-        }
         simulation.model_mut().check_replicas();
         if !simulation.model().report.violations.is_empty() {
             break;
@@ -117,24 +139,46 @@ pub fn run_storm_with(seed: u64, mistake: Option<Mistake>) -> StormReport {
                 storm.check_all(agenda.now(), agenda);
             }
         });
-        if !run_while(&mut simulation, |storm| !storm.is_quiet()) {
+        if !run_while(&mut simulation, |storm, _| !storm.is_quiet()) {
             break;
         }
     }
     let (events, trace_hash) = (simulation.executed(), simulation.trace_hash());
     let storm = simulation.into_model();
     let mut report = storm.report;
-    for host in &storm.targets {
-        report.healed += host.repair.statistics().healed;
-        report.compacted += host.machine.as_ref().map_or(0, |m| m.statistics().compacted);
+    let members = storm.nodes.iter().flat_map(|host| &host.member);
+    for target in members.flat_map(|member| member.targets()) {
+        report.healed += target.repair_statistics().healed;
+        report.compacted += target.statistics().compacted;
     }
     StormReport { events, trace_hash, ..report }
 }
 
+/// Others make up for what was on disks that failed for good; then those are replaced. False if something was
+/// wrong.
+fn outlives_disks(simulation: &mut Simulation<Storm>) -> bool {
+    let before = simulation.model().scrubs();
+    // That a disk has failed shows when something is written to it, and that may be what repairs another: the others
+    // have to be told, and to begin.
+    for _ in 0..3 {
+        if !run_while(simulation, |storm, now| !storm.has_repaired(now, &before, SCRUBS)) {
+            return false;
+        }
+        let later = simulation.now() + TOLD;
+        simulation.run_until(later);
+    }
+    if !run_while(simulation, |storm, now| !storm.has_repaired(now, &before, SCRUBS)) {
+        return false;
+    }
+    simulation.model_mut().check_replicas();
+    simulation.schedule(|storm, agenda| storm.replace_dead(agenda.now(), agenda));
+    simulation.model().report.violations.is_empty()
+}
+
 /// Runs on while `condition` holds; false if it held too long, which is then reported.
-fn run_while(simulation: &mut Simulation<Storm>, condition: impl Fn(&Storm) -> bool) -> bool {
+fn run_while(simulation: &mut Simulation<Storm>, condition: impl Fn(&Storm, Time) -> bool) -> bool {
     let end = simulation.now() + PATIENCE;
-    while condition(simulation.model()) {
+    while condition(simulation.model(), simulation.now()) {
         let next = simulation.now() + STEP;
         if next > end {
             let now = simulation.now();

@@ -1,7 +1,10 @@
-//! What becomes of what is sent: it arrives, late, twice, damaged, or never.
+//! What becomes of a datagram: it arrives, late, twice, damaged, or never.
+
+use std::collections::BTreeSet;
 
 use slotcast_engine::Stream;
-use slotcast_units::Span;
+use slotcast_protocol::GroupId;
+use slotcast_units::{Span, Time};
 
 use super::report::Injected;
 
@@ -12,7 +15,7 @@ pub(super) struct Weather {
     pub(super) loss: f64,
     /// This part arrives twice.
     pub(super) duplication: f64,
-    /// This part of the chunks arrives damaged.
+    /// This part arrives damaged.
     pub(super) damage: f64,
     /// What is sent takes the trip and, on average, this much more; so it is overtaken.
     pub(super) jitter: Span,
@@ -32,33 +35,70 @@ impl Weather {
     };
 }
 
-/// The network between hosts: every target is a host, with the initiator of its repair, and every
-/// initiator of users is one.
+/// The network between nodes.
 #[derive(Debug)]
 pub(super) struct Network {
     pub(super) weather: Weather,
     trip: Span,
-    /// Which hosts are on the other side of a partition; all on the same if there is none.
-    pub(super) cut_off: Vec<bool>,
+    /// The first of two does not reach the second.
+    cut: BTreeSet<(u32, u32)>,
+    /// Nodes that do not hear the multicast of a group.
+    deaf: BTreeSet<(u32, GroupId)>,
     chance: Stream,
 }
 
 impl Network {
-    pub(super) fn new(hosts: usize, trip: Span, chance: Stream) -> Network {
-        Network { weather: Weather::FAIR, trip, cut_off: vec![false; hosts], chance }
+    pub(super) fn new(trip: Span, chance: Stream) -> Network {
+        let (cut, deaf) = (BTreeSet::new(), BTreeSet::new());
+        Network { weather: Weather::FAIR, trip, cut, deaf, chance }
     }
 
-    /// How long what `from` sends to `to` is on its way, for each time that it arrives.
+    /// Some of `nodes` do not reach the others any more, and perhaps are not reached by them.
+    pub(super) fn part(&mut self, nodes: u32) {
+        self.cut.clear();
+        let side: Vec<bool> = (0..nodes).map(|_| self.chance.chance(0.3)).collect();
+        let both_ways = self.chance.chance(0.6);
+        for (from, from_side) in (0..).zip(&side) {
+            for (to, to_side) in (0..).zip(&side) {
+                if from_side != to_side && (both_ways || *from_side) {
+                    self.cut.insert((from, to));
+                }
+            }
+        }
+    }
+
+    /// All reach each other again.
+    pub(super) fn join(&mut self) {
+        self.cut.clear();
+    }
+
+    /// A node does not hear the multicast of a group any more, or does again.
+    pub(super) fn set_deaf(&mut self, node: u32, group: GroupId, is_deaf: bool) {
+        match is_deaf {
+            true => self.deaf.insert((node, group)),
+            false => self.deaf.remove(&(node, group)),
+        };
+    }
+
+    /// Everybody hears every multicast.
+    pub(super) fn hear(&mut self) {
+        self.deaf.clear();
+    }
+
+    /// How long what `from` sends to `to` is on its way, for each time that it arrives; `via` is the group of a
+    /// multicast.
     pub(super) fn send(
         &mut self,
-        from: usize,
-        to: usize,
+        from: u32,
+        to: u32,
+        via: Option<GroupId>,
         injected: &mut Injected,
     ) -> [Option<Span>; 2] {
-        if from == to {
-            return [Some(self.trip), None];
+        if via.is_some_and(|group| self.deaf.contains(&(to, group))) {
+            injected.unheard += 1;
+            return [None, None];
         }
-        if self.cut_off[from] != self.cut_off[to] {
+        if self.cut.contains(&(from, to)) {
             injected.partitioned += 1;
             return [None, None];
         }
@@ -81,10 +121,22 @@ impl Network {
         delay
     }
 
-    /// Whether a chunk is damaged on its way.
-    pub(super) fn damages(&mut self, from: usize, to: usize, injected: &mut Injected) -> bool {
-        let damages = from != to && self.chance.chance(self.weather.damage);
-        injected.damaged += u64::from(damages);
-        damages
+    /// The bit that changes in a datagram of so many bytes, if one does.
+    pub(super) fn damages(&mut self, bytes: usize, injected: &mut Injected) -> Option<usize> {
+        if !self.chance.chance(self.weather.damage) {
+            return None;
+        }
+        injected.damaged += 1;
+        usize::try_from(self.chance.below(bytes as u64 * 8)).ok()
     }
+
+    /// Whether a datagram that arrives may be damaged at all: else its bytes need not be made.
+    pub(super) fn is_fair(&self) -> bool {
+        self.weather.damage == 0.0
+    }
+}
+
+/// When things leave that leave one after another.
+pub(super) fn departures(start: Time, apart: Span) -> impl Iterator<Item = Time> {
+    (0u64..).map(move |n| start + apart * n)
 }

@@ -1,43 +1,71 @@
 //! What a seed stands for: the cluster, its load, and how badly things go.
 
+use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+
 use slotcast_engine::{Stream, Streams};
+use slotcast_member::{
+    ClusterMap, FailureDomain, MapNode, MemberConfig, Mistake as Planted, NetworkConfig, QueueRule,
+    TargetSetup, Times, timing,
+};
 use slotcast_protocol::{
     Backpressure, CalendarRules, Choosy, Delivery, DiskForecast, GetRules, GroupId, GroupMap,
-    IdleExtension, InitiatorConfig, InitiatorId, OfferRule, PutRules, RepairRules, TargetConfig,
-    TargetId, Timing, WindowRule,
+    IdleExtension, InitiatorConfig, InitiatorId, Membership, OfferRule, PutRules, RepairRules,
+    TargetConfig, TargetId, WindowRule,
     selection::{SequenceRule, Ties},
 };
 use slotcast_store::{Config, Identity};
-use slotcast_units::{Rate, Share, Size, Span};
+use slotcast_transport::{ReachRules, SilenceRules};
+use slotcast_units::{Rate, Share, Size, Span, Time};
 
-use super::drain::Drain;
+use super::Mistake;
 use super::network::Weather;
 
-/// How long a member is silent before the others are told that it is gone.
-pub(super) const GONE_AFTER: Span = Span::from_ms(4);
+/// How long a node is down before what it held is replaced.
+pub(super) const GONE_AFTER: Span = Span::from_ms(10);
 
 const SEGMENT: u64 = 64 << 10;
 const ANSWERS: Span = Span::from_us(400);
 /// Longer than an acknowledgement is waited for, and than most faults of the network last.
 const REFUSE: Span = Span::from_ms(40);
-const ACKS: Span = Span::from_ms(15);
+pub(super) const ACKS: Span = Span::from_ms(15);
+pub(super) const HOLD: Span = Span::from_us(1600);
 const HORIZON: Span = Span::from_secs(1);
+
+/// When targets that measure their disk ask to be waited for: some chunks of a storm.
+const QUEUE: QueueRule = QueueRule { time: Span::from_ms(5), most: Size::from_mib(1) };
+
+/// The times of a node, made so short that a storm sees many of them.
+const TIMES: Times = Times {
+    opened_within: Span::from_ms(60),
+    disk: Span::from_ms(60),
+    room: Span::from_ms(2),
+    settling: Span::from_ms(1),
+    beat: Span::from_us(2500),
+    first_beat: Span::from_ms(1),
+    youth: Span::from_ms(10),
+    silence: SilenceRules { unresponsive: Span::from_us(8500), silence: Span::from_ms(14) },
+    probe: Span::from_us(3500),
+    reach: ReachRules { patience: ANSWERS, heard: Span::from_ms(8), lasts: Span::from_ms(40) },
+    least_slack: Span::from_us(60),
+    repeats: Span::from_ms(3),
+};
 
 /// All that is drawn once, at the start. Every fault is in some seeds and not in others: what always
 /// happens together hides what it does alone.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
-    pub(super) targets: u32,
-    pub(super) group_size: u32,
+    pub(super) nodes: u32,
+    /// Targets of a node.
+    pub(super) each: u32,
+    group_size: u32,
     pub(super) replicas: u8,
+    domain: FailureDomain,
     /// Whether users want other numbers of some chunks: from 1 to one more.
-    pub(super) various: bool,
-    pub(super) users: u32,
-    pub(super) delivery: Delivery,
-    offer: OfferRule,
+    various: bool,
+    delivery: Delivery,
+    is_multicast: bool,
     choosy: bool,
     ties: Ties,
-    pub(super) timing: Timing,
     /// Periods of faults, each followed by a calm in which everything must heal.
     pub(super) waves: u32,
     pub(super) wave: Span,
@@ -49,19 +77,43 @@ pub(super) struct Plan {
     /// Of a disk that is well.
     pub(super) disk_delay: Span,
     /// Per wave.
+    pub(super) counts: Counts,
+    pub(super) drain: Option<Drain>,
+    /// In which wave a node joins, if one does.
+    pub(super) join: Option<u32>,
+    /// How long a map takes to a node on average.
+    pub(super) map_delay: Span,
+    pub(super) mistake: Option<Mistake>,
+}
+
+/// How many faults of a kind a wave has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counts {
     pub(super) crashes: u64,
+    pub(super) pauses: u64,
     pub(super) partitions: u64,
     pub(super) gone: u64,
+    pub(super) refused: u64,
     pub(super) bits: u64,
     pub(super) lost_writes: u64,
     pub(super) full: u64,
     pub(super) slow: u64,
     pub(super) failing: u64,
-    pub(super) restarts: u64,
+    pub(super) stalled: u64,
+    pub(super) dying: u64,
+    pub(super) deaf: u64,
     pub(super) retirements: u64,
-    pub(super) drain: Option<Drain>,
-    /// How long after its window a target expects a chunk.
-    pub(super) expected: Span,
+}
+
+/// A drain that a seed has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Drain {
+    pub(super) wave: u32,
+    pub(super) node: u32,
+    /// From the beginning of the wave on; it may be after the faults.
+    pub(super) after: Span,
+    /// It is taken away as soon as the map says that it is drained, and not only in a calm.
+    pub(super) is_hasty: bool,
 }
 
 /// Zero in half of the cases, or up to `most`.
@@ -73,79 +125,155 @@ fn part(chance: &mut Stream, most: f64) -> f64 {
     if chance.chance(0.4) { 0.0 } else { chance.unit() * chance.unit() * most }
 }
 
+fn small(n: u64) -> u32 {
+    u32::try_from(n).expect("small")
+}
+
 impl Plan {
-    pub(super) fn new(streams: &Streams) -> Plan {
+    pub(super) fn new(streams: &Streams, mistake: Option<Mistake>) -> Plan {
         let chance = &mut streams.stream("plan", 0);
-        let group_size = 5 + chance.below(5);
-        let groups = 1 + chance.below(2);
-        let extra = chance.below(2);
-        let targets = group_size * groups + extra;
-        let delivery = if chance.chance(0.5) { Delivery::Multicast } else { Delivery::Unicast };
-        let twice = delivery == Delivery::Unicast && chance.chance(0.5);
+        let each = if chance.chance(0.6) { 1 } else { 2 };
+        let group_size = 5 + chance.below(3);
+        let groups = if chance.chance(0.3) { 2 } else { 1 };
+        let nodes = (group_size * groups).div_ceil(each);
         let weather = Weather {
             loss: part(chance, 0.1),
             duplication: part(chance, 0.1),
-            damage: part(chance, 0.1),
+            damage: part(chance, 0.05),
             jitter: Span::from_ns(100 + chance.below(20_000)),
             held_up: part(chance, 0.05),
             hold_up: Span::from_us(50 + chance.below(3_000)),
         };
-        let plan = Plan {
-            targets: u32::try_from(targets).expect("small"),
-            group_size: u32::try_from(group_size).expect("small"),
+        let disks = &mut streams.stream("disks-plan", 0);
+        let waves = 1 + small(chance.below(2));
+        let wave = Span::from_ms(30 + chance.below(90));
+        let nodes = small(nodes);
+        Plan {
+            nodes,
+            each: small(each),
+            group_size: small(group_size),
             replicas: if chance.chance(0.8) { 3 } else { 2 },
+            domain: if chance.chance(0.5) { FailureDomain::Node } else { FailureDomain::Target },
             various: streams.stream("replicas", 0).chance(0.5),
-            users: 1 + u32::try_from(chance.below(4)).expect("small"),
-            delivery,
-            offer: if twice { OfferRule::DoubleBooking } else { OfferRule::FirstFit },
+            delivery: if chance.chance(0.5) { Delivery::Multicast } else { Delivery::Unicast },
+            is_multicast: chance.chance(0.6),
             choosy: chance.chance(0.5),
-            ties: match streams.stream("ties", 0).chance(0.5) {
-                true => Ties::ByBacklog,
-                false => Ties::ByName,
-            },
-            timing: Timing::published(),
-            waves: 1 + u32::try_from(chance.below(2)).expect("small"),
-            wave: Span::from_ms(30 + chance.below(120)),
+            ties: if chance.chance(0.5) { Ties::ByBacklog } else { Ties::ByName },
+            waves,
+            wave,
             requests: 20 + chance.below(80),
             get_share: chance.unit() * 0.5,
             longest: 300 << chance.below(6),
             weather,
             disk_delay: Span::from_us(10 + chance.below(150)),
-            crashes: some(chance, 6),
-            partitions: some(chance, 2),
-            gone: some(chance, 2),
-            bits: some(chance, 30),
-            lost_writes: some(chance, 6),
-            full: some(chance, 2),
-            slow: some(chance, 2),
-            failing: some(chance, 3),
-            restarts: some(chance, 2),
-            retirements: some(chance, 40),
-            drain: None,
-            expected: Timing::published().trip,
+            counts: Counts {
+                crashes: some(chance, 4),
+                pauses: some(chance, 3),
+                partitions: some(chance, 2),
+                gone: some(chance, 2),
+                refused: some(chance, 1),
+                bits: some(chance, 30),
+                lost_writes: some(chance, 6),
+                full: some(chance, 2),
+                slow: some(chance, 2),
+                failing: some(chance, 3),
+                stalled: some(disks, 2),
+                dying: some(disks, 2),
+                deaf: some(chance, 2),
+                retirements: some(chance, 40),
+            },
+            drain: chance.chance(0.4).then(|| Drain {
+                wave: small(chance.below(u64::from(waves))),
+                node: small(chance.below(u64::from(nodes))),
+                after: Span::from_ns(chance.below(wave.as_ns() * 5 / 4)),
+                is_hasty: chance.chance(0.5),
+            }),
+            join: chance.chance(0.25).then(|| small(chance.below(u64::from(waves)))),
+            map_delay: Span::from_us(200 + chance.below(8_000)),
+            mistake,
+        }
+    }
+
+    /// The map that the cluster begins with.
+    pub(super) fn map(&self) -> ClusterMap {
+        let node = |number: u32| MapNode {
+            number,
+            address: address(number),
+            targets: (number * self.each..(number + 1) * self.each).map(TargetId).collect(),
+            membership: Membership::Active,
         };
-        Plan { drain: Drain::of(streams, &plan), ..plan }
+        ClusterMap {
+            epoch: 1,
+            group_size: self.group_size,
+            replicas: self.replicas,
+            failure_domain: self.domain,
+            delivery: self.delivery,
+            data_rate: Rate::from_bps(8_910_000_000),
+            trip: Span::from_us(5),
+            datagram: 1452,
+            multicast: self.is_multicast.then_some(MULTICAST),
+            nodes: (0..self.nodes).map(node).collect(),
+            seats: None,
+        }
     }
 
-    pub(super) fn groups(&self) -> GroupMap {
-        GroupMap::new(self.targets, self.group_size, 1).expect("targets for a group")
+    /// The node of this number, which begins at `began` on its clock with this map.
+    pub(super) fn member(
+        &self,
+        map: &ClusterMap,
+        node: u32,
+        (began, incarnation): (Time, u32),
+    ) -> MemberConfig {
+        let groups = map.groups().expect("targets for a group");
+        let targets = map.node(node).expect("a node of the map").targets.iter();
+        let setup = |target: &TargetId| TargetSetup {
+            id: *target,
+            target: self.target(map, &groups, *target),
+            store: self.store(*target),
+            repair: repair(),
+            // Some measure their disks, and some believe what they were told.
+            queue: target.0.is_multiple_of(2).then_some(QUEUE),
+            records: true,
+        };
+        MemberConfig {
+            node,
+            began,
+            targets: targets.map(setup).collect(),
+            groups,
+            initiator: self.initiator(map, node),
+            first_serial: incarnation << 16,
+            links: None,
+            network: Some(NetworkConfig {
+                map: map.clone(),
+                gone_after: GONE_AFTER,
+                max_chunk: 1 << 20,
+            }),
+            repairs: true,
+            times: TIMES,
+            mistake: self.mistake.and_then(Mistake::planted),
+        }
     }
 
-    pub(super) fn target(&self, groups: &GroupMap, target: u32) -> TargetConfig {
-        let (group, position) = groups.seat(TargetId(target));
+    fn target(&self, map: &ClusterMap, groups: &GroupMap, target: TargetId) -> TargetConfig {
+        let (group, position) = groups.seat(target);
         let (rate, limit) = (Rate::from_bytes_per_s(100 << 20), Size::from_mib(1));
+        let mut timing = timing(map);
+        if self.has(Mistake::NoTripBetweenWindows) {
+            timing.trip = Span::ZERO;
+        }
+        let ever = Span::from_secs(1000);
         TargetConfig {
             group,
             position,
-            timing: self.timing,
+            timing,
             window_rule: WindowRule::published(self.delivery),
             idle_extension: IdleExtension::TwoTransfers,
             calendar: CalendarRules {
-                offer: self.offer,
+                offer: OfferRule::FirstFit,
                 gap: Span::ZERO,
-                grace: ACKS,
-                expected: self.expected,
-                hold: ANSWERS * 4,
+                grace: if self.has(Mistake::AcceptedNeverExpires) { ever } else { ACKS },
+                expected: if self.has(Mistake::CountsWhatIsOver) { Span::MAX } else { timing.trip },
+                hold: if self.has(Mistake::HoldForgotten) { Span::ZERO } else { HOLD },
                 horizon: HORIZON,
                 capacity: 256,
             },
@@ -153,18 +281,22 @@ impl Plan {
         }
     }
 
+    fn has(&self, mistake: Mistake) -> bool {
+        self.mistake == Some(mistake)
+    }
+
     /// Segments so small that they are compacted, batches so small that there are many.
-    pub(super) fn store(&self, target: u32) -> Config {
+    pub(super) fn store(&self, target: TargetId) -> Config {
         let mut identity = [3; 32];
-        identity[..4].copy_from_slice(&target.to_le_bytes());
+        identity[..4].copy_from_slice(&target.0.to_le_bytes());
         let config = Config::new(Identity(identity));
         Config { segment_size: SEGMENT, batch: 16 << 10, replicas: self.replicas, ..config }
     }
 
-    pub(super) fn initiator(&self, id: u32) -> InitiatorConfig {
-        let timing = self.timing;
+    fn initiator(&self, map: &ClusterMap, node: u32) -> InitiatorConfig {
+        let timing = timing(map);
         InitiatorConfig {
-            id: InitiatorId(id),
+            id: InitiatorId(node),
             timing,
             put: PutRules {
                 replicas: self.replicas,
@@ -174,35 +306,20 @@ impl Plan {
                 consecutive_only: false,
                 abandon_without_window: false,
                 choosy: self.choosy.then_some(Choosy { first_patience: timing.round_trip() * 3 }),
-                double_booking: self.offer == OfferRule::DoubleBooking,
+                double_booking: false,
                 proxied: false,
             },
             get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
             answer_timeout: ANSWERS,
             ack_timeout: ACKS,
-            max_rounds: 60,
+            max_rounds: 255,
             refuse_after: Some(REFUSE),
             horizon: HORIZON,
         }
     }
 
-    pub(super) fn repair(&self) -> RepairRules {
-        RepairRules {
-            at_once: 4,
-            // Disks here have less to do for users than for repair.
-            heal_share: Share::from_percent(400),
-            scrub_share: Share::from_percent(400),
-            least_pause: Span::from_us(20),
-            most_pause: Span::from_us(500),
-            period: Span::from_ms(40),
-            scrub_period: Span::from_ms(40),
-            first_scrub: Span::from_ms(20),
-            retry: Span::from_ms(5),
-        }
-    }
-
     /// Most targets of a group that may be harmed between two heals.
-    pub(super) fn most_harmed(&self) -> usize {
+    pub(super) fn max_harmed(&self) -> usize {
         usize::from(self.replicas) - 1
     }
 
@@ -214,9 +331,55 @@ impl Plan {
         }
     }
 
-    /// Whether the group can do without one more target for ever: enough are left for another wave
-    /// with as many harmed.
-    pub(super) fn can_spare(&self, groups: &GroupMap, group: GroupId, dark: usize) -> bool {
-        groups.members(group).len() > dark + usize::from(self.replicas) + self.most_harmed()
+    /// Whether a group can do without one more target for ever: enough are left for another wave with as many
+    /// harmed, in as many failure domains as a chunk needs.
+    pub(super) fn can_spare(&self, groups: &GroupMap, group: GroupId, missing: usize) -> bool {
+        let spared = usize::from(self.replicas) + self.max_harmed();
+        let (members, each) = (groups.members(group).len(), self.each as usize);
+        members > missing + each * spared
+    }
+}
+
+fn repair() -> RepairRules {
+    RepairRules {
+        at_once: 4,
+        // Disks here have less to do for users than for repair.
+        heal_share: Share::from_percent(400),
+        scrub_share: Share::from_percent(400),
+        least_pause: Span::from_us(20),
+        most_pause: Span::from_us(500),
+        // Nobody scans for no reason: whoever should have begun to is found out.
+        period: Span::from_secs(3600),
+        scrub_period: Span::from_ms(40),
+        first_scrub: Span::from_ms(20),
+        retry: Span::from_ms(5),
+    }
+}
+
+/// The multicast address of group 0.
+const MULTICAST: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(239, 77, 0, 0), 7482);
+
+/// Where a node is.
+pub(super) fn address(node: u32) -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::from(0x0a00_0001 + node), 7481))
+}
+
+/// Who is at an address: a node, or the listeners of a group.
+pub(super) fn place(address: SocketAddr) -> Result<u32, GroupId> {
+    let SocketAddr::V4(address) = address else { unreachable!("all are of version 4") };
+    let ip = u32::from(*address.ip());
+    match address.ip().is_multicast() {
+        true => Err(GroupId(ip - u32::from(*MULTICAST.ip()))),
+        false => Ok(ip - 0x0a00_0001),
+    }
+}
+
+impl Mistake {
+    /// The mistake as it is planted into every member, if it is one of those.
+    fn planted(self) -> Option<Planted> {
+        match self {
+            Mistake::Of(planted) => Some(planted),
+            _ => None,
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! Whether targets that are left alone offer windows as near as they would if they had just started.
 
+use slotcast_member::StorageTarget;
 use slotcast_protocol::{
-    Bid, BidAnswer, ChunkId, GetRequest, GroupId, Holdings, InitiatorId, Members, Message, Offer,
-    OfferAnswer, PutRequest, RequestId, Target, TargetEffect, TargetId, TargetInput,
+    Bid, BidAnswer, ChunkId, GetRequest, GroupId, Holdings, InitiatorId, Intake, Members, Message,
+    Offer, OfferAnswer, PutRequest, RequestId, Target, TargetEffect, TargetInput,
 };
 use slotcast_units::{Size, Span, Time};
 
@@ -25,34 +26,53 @@ impl Holdings for Shelf {
 
 impl Storm {
     /// Asks a copy of every target that is up, at a time when all that it has promised is over, for a put and
-    /// for a get: the windows begin no later than those of a copy that was restarted.
+    /// for a get: the windows begin no later than those of a copy that was restarted, and nothing else is
+    /// promised any more.
     pub(super) fn check_windows(&mut self, now: Time) {
-        for (number, host) in (0..).zip(&self.targets) {
-            let Some(target) = host.machine.as_ref().map(|machine| machine.machine()) else {
-                continue;
-            };
-            let calendars = [target.incoming(), target.outgoing()];
-            let promised = calendars.into_iter().flat_map(|calendar| calendar.reservations());
-            let quiet = promised.map(|slot| slot.window.end).fold(now, Time::max) + QUIET;
-            let mut new = target.clone();
-            new.restart(now);
-            let (group, _) = self.groups.seat(TargetId(number));
-            for ask in [ask_put(group), ask_get(group)] {
-                let (found, new) = (begins(target, quiet, &ask), begins(&new, quiet, &ask));
-                if found > new {
-                    let what = format!(
-                        "target {number} is idle at {quiet}, and a window begins at {found}, not at {new}: {ask:?}"
-                    );
-                    return self.report.violated(what);
-                }
+        let hosts = self.nodes.iter().map(|host| (host.member.as_ref(), host.clock.local(now)));
+        let targets = hosts.flat_map(|(member, local)| {
+            member.into_iter().flat_map(|m| m.targets()).map(move |target| (target, local))
+        });
+        let checked = targets.filter_map(|(target, local)| self.check_target(local, target));
+        let found = checked.into_iter().next();
+        if let Some(found) = found {
+            self.report.violated(found);
+        }
+    }
+
+    fn check_target(&self, now: Time, storage: &StorageTarget) -> Option<String> {
+        let (target, number) = (storage.negotiator(), storage.id().0);
+        let calendars = [target.incoming(), target.outgoing()];
+        let promised = calendars.into_iter().flat_map(|calendar| calendar.reservations());
+        let quiet = promised.map(|slot| slot.window.end).fold(now, Time::max) + QUIET;
+        let mut new = target.clone();
+        new.restart(now);
+        new.set_intake(Intake::Open);
+        let mut target = target.clone();
+        target.set_intake(Intake::Open);
+        let (group, _) = self.groups.find(storage.id())?;
+        for ask in [ask_put(group), ask_get(group)] {
+            let found = begins(&mut target.clone(), quiet, &ask);
+            let new = begins(&mut new.clone(), quiet, &ask);
+            if found > new {
+                return Some(format!(
+                    "target {number} is idle at {quiet}, and a window begins at {found}, not at {new}: {ask:?}"
+                ));
             }
         }
+        for ask in [ask_put(group), ask_get(group)] {
+            begins(&mut target, quiet, &ask);
+        }
+        let left = [target.incoming(), target.outgoing()].map(|of| of.reservations().len());
+        (left.into_iter().any(|left| left > 1)).then(|| {
+            format!("target {number} is idle at {quiet}, and still has {left:?} reservations")
+        })
     }
 }
 
 /// When the window begins that `target` offers; never, if it offers none.
-fn begins(target: &Target, now: Time, ask: &Message) -> Time {
-    let (mut target, mut effects) = (target.clone(), Vec::new());
+fn begins(target: &mut Target, now: Time, ask: &Message) -> Time {
+    let mut effects = Vec::new();
     target.handle(now, TargetInput::Message(ask), &Shelf, &mut effects);
     let windows = effects.iter().filter_map(|effect| match effect {
         TargetEffect::Send {

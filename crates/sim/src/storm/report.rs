@@ -3,21 +3,21 @@
 /// Faults injected, by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Injected {
-    /// Messages and chunks that never arrived.
+    /// Datagrams that never arrived.
     pub lost: u64,
-    /// Of these that a partition kept back.
+    /// That a partition kept back.
     pub partitioned: u64,
     /// That arrived twice.
     pub duplicated: u64,
     /// That were held up until others had overtaken them.
     pub held_up: u64,
-    /// Chunks that arrived damaged.
+    /// Datagrams that arrived damaged.
     pub damaged: u64,
     /// Partitions of the network.
     pub partitions: u64,
-    /// Targets that lost power and memory, and what was not flushed.
+    /// Nodes that lost power and memory, and what was not flushed.
     pub crashes: u64,
-    /// Targets whose disk was replaced by an empty one, or that never came back.
+    /// Nodes that lost a disk, or never came back.
     pub gone: u64,
     /// Bits that changed on a disk.
     pub rotten_bits: u64,
@@ -27,15 +27,25 @@ pub struct Injected {
     pub full_disks: u64,
     /// Disks that were slow for a while.
     pub slow_disks: u64,
-    /// Disks whose reads, writes and flushes failed now and then for a while.
+    /// Disks of which operations of some kinds failed for a while, now and then or all.
     pub failing_disks: u64,
-    /// Initiators of users that forgot what they had under way.
-    pub initiator_restarts: u64,
+    /// Disks that answered operations of some kinds only after a while.
+    pub stalled_disks: u64,
+    /// Disks that failed for good while they were in use, and were replaced when others had made up for them.
+    pub dying_disks: u64,
+    /// Nodes that stood still for a while.
+    pub pauses: u64,
+    /// Nodes that were started with the folder of another target for a while.
+    pub refused: u64,
+    /// Nodes that did not hear the multicast of a group for a while.
+    pub deaf: u64,
+    /// Datagrams by multicast that such nodes did not hear.
+    pub unheard: u64,
 }
 
 impl Injected {
     /// Each kind with its name.
-    pub fn all(&self) -> [(&'static str, u64); 14] {
+    pub fn all(&self) -> [(&'static str, u64); 19] {
         [
             ("lost", self.lost),
             ("partitioned", self.partitioned),
@@ -50,7 +60,12 @@ impl Injected {
             ("full_disks", self.full_disks),
             ("slow_disks", self.slow_disks),
             ("failing_disks", self.failing_disks),
-            ("initiator_restarts", self.initiator_restarts),
+            ("stalled_disks", self.stalled_disks),
+            ("dying_disks", self.dying_disks),
+            ("pauses", self.pauses),
+            ("foreign_folders", self.refused),
+            ("deaf_to_multicast", self.deaf),
+            ("unheard", self.unheard),
         ]
     }
 
@@ -86,20 +101,22 @@ pub struct StormReport {
     pub handed_over: u64,
     /// See there.
     pub taken_away: u64,
+    /// Nodes that joined.
+    pub joined: u64,
     /// Events executed.
     pub events: u64,
     /// A fingerprint of all of them: equal seeds give equal ones.
     pub trace_hash: u64,
-    /// What did not hold; empty is as it should be. At most [`StormReport::MOST_VIOLATIONS`].
+    /// What did not hold; empty is as it should be. At most [`StormReport::MAX_VIOLATIONS`].
     pub violations: Vec<String>,
 }
 
 impl StormReport {
     /// Further ones are not kept: the first ones tell most.
-    pub const MOST_VIOLATIONS: usize = 8;
+    pub const MAX_VIOLATIONS: usize = 8;
 
     pub(super) fn violated(&mut self, what: String) {
-        if self.violations.len() < StormReport::MOST_VIOLATIONS {
+        if self.violations.len() < StormReport::MAX_VIOLATIONS {
             self.violations.push(what);
         }
     }

@@ -1,161 +1,180 @@
 //! Puts and gets: who begins them, and what is concluded from how they end.
 
-use slotcast_protocol::{Failure, Inventory, RepairOutcome, RequestId};
-use slotcast_units::{Size, Time};
+use slotcast_engine::Agenda;
+use slotcast_member::{Input, Request, RequestNumber};
+use slotcast_protocol::{ChunkId, Failure};
+use slotcast_store::Content;
+use slotcast_units::Time;
 
 use super::catalogue::Known;
 use super::cluster::Storm;
-use super::hosts::{Kind, Purpose, Running};
+use super::event::Event;
+use super::node::{Kind, Leaving, Purpose, Running};
 
 impl Storm {
-    /// Starts a request.
-    pub(super) fn begin(&mut self, now: Time, initiator: u32, running: Running) {
-        let host = &mut self.initiators[initiator as usize];
-        let effects = &mut self.initiating;
-        let request = match &running.kind {
-            Kind::Put { content, .. } => {
-                let size = Size::from_bytes(content.bytes().len() as u64);
-                let (machine, replicas, what) =
-                    (&mut host.machine, running.replicas, (running.chunk, size));
-                match running.purpose {
-                    Purpose::PutAgain | Purpose::Recover => {
-                        machine.put_again(now, replicas, what, &self.groups, effects)
-                    }
-                    Purpose::User | Purpose::Check | Purpose::Ask => {
-                        machine.put_on(now, Some(replicas), what, &self.groups, effects)
-                    }
-                }
-            }
-            Kind::Question(size) => {
-                let what = (running.chunk, *size);
-                host.machine.check(now, running.replicas, what, &self.groups, effects)
-            }
-            Kind::Get { .. } => host.machine.get(now, running.chunk, &self.groups, effects),
+    /// Asks a node that is up, any of them.
+    fn begin(
+        &mut self,
+        now: Time,
+        running: Running,
+        content: Option<Content>,
+        agenda: &mut Agenda<Event>,
+    ) {
+        let is_up = |node: &u32| self.nodes[*node as usize].member.is_some();
+        let up: Vec<u32> = (0..).take(self.nodes.len()).filter(is_up).collect();
+        let which = self.chance.below(up.len().max(1) as u64);
+        let Some(&node) = up.get(usize::try_from(which).expect("an index")) else {
+            self.checks -= usize::from(running.purpose == Purpose::Check);
+            return;
         };
-        host.running.insert(request, running);
-        self.take_initiating(initiator);
+        self.asked += 1;
+        let number = RequestNumber(self.asked);
+        let request = match content {
+            Some(content) => Request::Put(content, Some(running.replicas)),
+            None => Request::Get(running.chunk),
+        };
+        self.nodes[node as usize].running.insert(number, running);
+        self.tell(now, node, Input::Request(number, request), agenda);
     }
 
-    pub(super) fn end(&mut self, initiator: u32, request: RequestId) -> Option<Running> {
-        let running = self.initiators[initiator as usize].running.remove(&request)?;
+    pub(super) fn put(
+        &mut self,
+        now: Time,
+        content: Content,
+        purpose: Purpose,
+        agenda: &mut Agenda<Event>,
+    ) {
+        // Nobody asks for more than there can be.
+        let group = self.groups.group_of(&content.chunk());
+        let mut there = self.groups.members_for_puts(group);
+        for (position, target) in (0..).zip(self.groups.members(group)) {
+            let host = self.nodes.get(self.node_of(*target));
+            if host.is_none_or(|host| host.leaving != Leaving::No) {
+                there.remove(position);
+            }
+        }
+        let possible = u8::try_from(self.groups.domains_of(group, there)).unwrap_or(u8::MAX);
+        let replicas = self.plan.wanted(&mut self.numbers).min(possible.max(1));
+        let (chunk, kind) = (content.chunk(), Kind::Put);
+        let running = Running { chunk, replicas, purpose, kind };
+        self.begin(now, running, Some(content), agenda);
+    }
+
+    pub(super) fn get(
+        &mut self,
+        now: Time,
+        number: u32,
+        purpose: Purpose,
+        agenda: &mut Agenda<Event>,
+    ) {
+        let chunk = self.catalogue.get(number).chunk();
+        self.get_chunk(now, chunk, purpose, agenda);
+    }
+
+    fn get_chunk(
+        &mut self,
+        now: Time,
+        chunk: ChunkId,
+        purpose: Purpose,
+        agenda: &mut Agenda<Event>,
+    ) {
+        let must_be_there = self.catalogue.known(&chunk) == Known::Acknowledged;
+        let kind = Kind::Get { must_be_there };
+        let replicas = self.plan.replicas;
+        self.begin(now, Running { chunk, replicas, purpose, kind }, None, agenda);
+    }
+
+    fn end(&mut self, node: u32, number: RequestNumber) -> Option<Running> {
+        let running = self.nodes[node as usize].running.remove(&number)?;
         self.checks -= usize::from(running.purpose == Purpose::Check);
         Some(running)
     }
 
-    pub(super) fn put_done(&mut self, now: Time, initiator: u32, request: RequestId) {
-        let Some(Running { chunk, replicas, purpose, kind }) = self.end(initiator, request) else {
-            return;
-        };
-        let made = matches!(kind, Kind::Put { made: true, .. });
-        match purpose {
-            Purpose::User | Purpose::Check => {
-                self.report.acknowledged += 1;
-                self.catalogue.acknowledge(&chunk, replicas);
-            }
-            Purpose::PutAgain | Purpose::Recover | Purpose::Ask => {
-                let outcome = if made { RepairOutcome::Healed } else { RepairOutcome::Complete };
-                self.repaired(now, initiator - self.plan.users, chunk, outcome);
-            }
-        }
-    }
-
-    pub(super) fn get_done(&mut self, now: Time, initiator: u32, request: RequestId) {
-        let Some(Running { chunk, replicas, purpose, kind }) = self.end(initiator, request) else {
-            return;
-        };
-        let Kind::Get { content, .. } = kind else { return };
-        let right = self.catalogue.content(&chunk);
-        let Some(content) = content.filter(|content| content == right) else {
-            return self.report.violated(format!("{request} at {now}: {chunk} has wrong content"));
-        };
-        self.report.fetched += 1;
-        if purpose == Purpose::Recover {
-            let kind = Kind::Put { content, made: false };
-            self.begin(now, initiator, Running { chunk, replicas, purpose, kind });
-        }
-    }
-
-    pub(super) fn failed(
+    pub(super) fn put_ended(
         &mut self,
         now: Time,
-        initiator: u32,
-        request: RequestId,
-        reason: Failure,
+        node: u32,
+        number: RequestNumber,
+        result: Result<(), Failure>,
     ) {
-        let Some(Running { chunk, purpose, kind, .. }) = self.end(initiator, request) else {
-            return;
+        let Some(Running { chunk, replicas, purpose, .. }) = self.end(node, number) else { return };
+        match result {
+            Ok(()) => {
+                self.report.acknowledged += 1;
+                self.check_acknowledged(now, node, (&chunk, replicas));
+                self.catalogue.acknowledge(&chunk, replicas);
+            }
+            Err(_) if purpose == Purpose::User => self.report.given_up += 1,
+            Err(reason) => {
+                let what = format!(
+                    "at {now} node {node}: {chunk} cannot be put in a calm on {replicas}: {reason:?}"
+                );
+                self.report.violated(what);
+            }
+        }
+    }
+
+    pub(super) fn get_ended(
+        &mut self,
+        now: Time,
+        node: u32,
+        number: RequestNumber,
+        result: Result<Content, Failure>,
+    ) {
+        let Some(Running { chunk, purpose, kind, .. }) = self.end(node, number) else { return };
+        let reason = match result {
+            Ok(content) if content.bytes() == self.catalogue.content(&chunk).bytes() => {
+                self.report.fetched += 1;
+                return;
+            }
+            Ok(_) => {
+                let what = format!("at {now} node {node}: {chunk} has wrong content");
+                return self.report.violated(what);
+            }
+            Err(reason) => reason,
         };
-        let is_get = matches!(kind, Kind::Get { .. });
-        let must_be_there = matches!(kind, Kind::Get { must_be_there: true, .. })
+        let must_be_there = kind == (Kind::Get { must_be_there: true })
             && self.catalogue.known(&chunk) == Known::Acknowledged
             && !self.may_be_lost(&chunk);
         if must_be_there && (purpose == Purpose::Check || reason == Failure::NotFound) {
             let what =
-                format!("{request} at {now}: acknowledged {chunk} cannot be read: {reason:?}");
+                format!("at {now} node {node}: acknowledged {chunk} cannot be read: {reason:?}");
             self.report.violated(what);
         }
-        match purpose {
-            Purpose::User => self.report.given_up += 1,
-            Purpose::Check if !is_get => {
-                let what =
-                    format!("{request} at {now}: {chunk} cannot be put in a calm: {reason:?}");
-                self.report.violated(what);
-            }
-            Purpose::Check => {}
-            Purpose::Ask => {
-                let target = initiator - self.plan.users;
-                self.repaired(now, target, chunk, RepairOutcome::Lacking);
-            }
-            Purpose::PutAgain | Purpose::Recover => {
-                let is_nowhere = is_get && reason == Failure::NotFound;
-                let outcome =
-                    if is_nowhere { RepairOutcome::NotFound } else { RepairOutcome::Failed };
-                self.repaired(now, initiator - self.plan.users, chunk, outcome);
-            }
-        }
+        self.report.given_up += u64::from(purpose == Purpose::User);
     }
 
     /// A user puts something new, puts something again, or fetches something.
-    pub(super) fn ask(&mut self, now: Time) {
-        let user = u32::try_from(self.chance.below(u64::from(self.plan.users))).expect("small");
+    pub(super) fn ask(&mut self, now: Time, agenda: &mut Agenda<Event>) {
         let known = self.catalogue.any();
         let is_get = self.chance.chance(self.plan.get_share);
         let again = self.chance.chance(0.15);
+        // Several users may have the same content at the same time.
+        let is_shared = self.chance.chance(0.15);
         let content = match known {
-            Some(content) if is_get || again => content,
+            Some(content) if is_get => {
+                return self.get_chunk(now, content.chunk(), Purpose::User, agenda);
+            }
+            Some(content) if again => content,
             _ => self.catalogue.add(self.plan.longest),
         };
-        let (chunk, purpose) = (content.chunk(), Purpose::User);
-        let kind = if is_get {
-            let must_be_there = self.catalogue.known(&chunk) == Known::Acknowledged;
-            Kind::Get { content: None, must_be_there }
-        } else {
-            Kind::Put { content, made: false }
-        };
-        let replicas = self.plan.wanted(&mut self.numbers);
-        self.begin(now, user, Running { chunk, replicas, purpose, kind });
-    }
-
-    pub(super) fn get(&mut self, now: Time, user: u32, number: u32, purpose: Purpose) {
-        let chunk = self.catalogue.get(number).chunk();
-        let must_be_there = self.catalogue.known(&chunk) == Known::Acknowledged;
-        let kind = Kind::Get { content: None, must_be_there };
-        let replicas = self.plan.replicas;
-        self.begin(now, user, Running { chunk, replicas, purpose, kind });
+        if is_shared {
+            self.put(now, content.clone(), Purpose::User, agenda);
+        }
+        self.put(now, content, Purpose::User, agenda);
     }
 
     /// A chunk is removed from all targets that are up, as far as they hear of it.
-    pub(super) fn retire(&mut self, now: Time) {
+    pub(super) fn retire(&mut self, now: Time, agenda: &mut Agenda<Event>) {
         let Some(content) = self.catalogue.any() else { return };
         let chunk = content.chunk();
         self.catalogue.retire(&chunk);
-        let (group, _) = (self.groups.group_of(&chunk), ());
-        for member in self.groups.members(group).to_vec() {
-            if let Some(machine) = &mut self.targets[member.0 as usize].machine
-                && machine.chunk_from(std::ops::Bound::Included(chunk)) == Some(chunk)
-            {
-                machine.remove(now, chunk, &mut self.storing);
-                self.take_storing(member.0);
+        for target in self.groups.members(self.groups.group_of(&chunk)).to_vec() {
+            let node = self.node_of(target);
+            let Some(host) = self.nodes.get(node) else { continue };
+            if host.target(target).is_some_and(|target| target.wanted(&chunk).is_some()) {
+                let node = u32::try_from(node).expect("small");
+                self.tell(now, node, Input::Remove(target, chunk), agenda);
             }
         }
     }

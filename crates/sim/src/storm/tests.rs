@@ -1,3 +1,5 @@
+use slotcast_member::Mistake as Of;
+
 use super::*;
 
 fn clean(seed: u64) -> StormReport {
@@ -15,14 +17,37 @@ fn no_storm_loses_what_was_acknowledged() {
         all.healed += report.healed;
         all.compacted += report.compacted;
         all.injected.crashes += report.injected.crashes;
+        all.injected.pauses += report.injected.pauses;
         all.injected.gone += report.injected.gone;
+        all.injected.refused += report.injected.refused;
+        all.injected.failing_disks += report.injected.failing_disks;
+        all.injected.stalled_disks += report.injected.stalled_disks;
+        all.injected.dying_disks += report.injected.dying_disks;
+        all.injected.unheard += report.injected.unheard;
         all.handed_over += report.handed_over;
         all.taken_away += report.taken_away;
+        all.joined += report.joined;
     }
     assert!(all.acknowledged > 2_000 && all.healed > 200, "{all:?}");
-    assert!(all.injected.crashes > 50 && all.injected.gone > 20, "{all:?}");
-    assert!(all.compacted > 0, "{all:?}");
-    assert!(all.handed_over > 5 && all.taken_away > 5, "{all:?}");
+    assert!(all.injected.crashes > 30 && all.injected.gone > 10, "{all:?}");
+    assert!(all.injected.pauses > 30 && all.injected.refused > 10, "{all:?}");
+    let Injected { failing_disks, stalled_disks, dying_disks, .. } = all.injected;
+    assert!(failing_disks > 30 && stalled_disks > 30 && dying_disks > 8, "{all:?}");
+    assert!(all.injected.unheard > 100 && all.compacted > 0, "{all:?}");
+    assert!(all.handed_over > 3 && all.taken_away > 3 && all.joined > 3, "{all:?}");
+}
+
+/// What each of them has found is told where it is mended.
+#[test]
+fn seeds_that_once_failed() {
+    // A drained node was counted by one that had not heard that it drains.
+    clean(160);
+    // A node that drains had handed over before it had looked at what a new failure domain makes possible.
+    clean(5300);
+    // What a disk had lost was forgotten where a member of the group could soon be back.
+    clean(20807);
+    // Others left to a target that had failed what its repair had begun, and its disk did not answer any more.
+    clean(32274);
 }
 
 #[test]
@@ -31,60 +56,73 @@ fn equal_seeds_are_equal_storms() {
     assert_ne!(run_storm(7).trace_hash, run_storm(8).trace_hash);
 }
 
-/// Whether a storm finds the mistake.
-fn finds(seed: u64, mistake: Mistake) -> bool {
-    !run_storm_with(seed, Some(mistake)).violations.is_empty()
-}
-
-/// How many of some storms find the mistake.
-fn found(mistake: Mistake) -> usize {
-    (0..40).filter(|&seed| finds(seed, mistake)).count()
-}
-
-#[test]
-fn an_acknowledgement_before_the_flush_is_found() {
-    assert!(found(Mistake::AcknowledgeBeforeFlush) > 10);
-}
-
-#[test]
-fn a_window_promised_twice_is_found() {
-    // A target must forget between two acceptances, and few windows are then wanted by two.
-    assert!((0..400).any(|seed| finds(seed, Mistake::ForgetPromises)));
-}
-
-#[test]
-fn a_repair_that_forgets_is_found() {
-    assert!(found(Mistake::RepairForgets) > 6);
-}
-
-#[test]
-fn a_repair_that_knows_one_number_is_found() {
-    assert!(found(Mistake::RepairKnowsOneNumber) > 3);
-}
-
-#[test]
-fn a_target_that_leaves_too_early_is_found() {
-    assert!(found(Mistake::HandsOverEarly) > 2);
-}
-
-#[test]
-fn a_target_that_counts_what_is_over_is_found() {
-    let late = |seed| {
-        let report = run_storm_with(seed, Some(Mistake::CountsWhatIsOver));
-        report.violations.iter().any(|violation| violation.contains("is idle at"))
+/// Some storms with a mistake that many of them must find, by what they say.
+fn find(mistake: Mistake, seeds: u64, least: usize, says: &str) {
+    let finds = |seed: &u64| {
+        let report = run_storm_with(*seed, Some(mistake));
+        report.violations.iter().any(|violation| violation.contains(says))
     };
-    assert!((0..100).any(late));
+    let found = (0..seeds).filter(finds).take(least).count();
+    assert_eq!(found, least, "{mistake:?} in {seeds} storms: no more say `{says}`");
 }
 
-/// On disks that were harmed elsewhere, too: what is lost is looked at chunk by chunk.
 #[test]
-fn a_chunk_that_is_lost_where_nothing_was_harmed_is_found() {
-    let (mut read, mut opened) = (0, 0);
-    for seed in 0..100 {
-        let report = run_storm_with(seed, Some(Mistake::UntoldHarm));
-        let says = |text: &str| report.violations.iter().any(|violation| violation.contains(text));
-        read += usize::from(says("without a reason"));
-        opened += usize::from(says("has not found it at its start"));
-    }
-    assert!(read > 5 && opened > 2, "{read} when they were read, {opened} at a start");
+fn mistakes_of_disks_and_targets_are_found() {
+    find(Mistake::AcknowledgeBeforeFlush, 40, 30, "on stable storage");
+    // A target must forget between two acceptances, and few windows are then wanted by two.
+    find(Mistake::ForgetPromises, 400, 1, "");
+    // On disks that were harmed elsewhere, too: what is lost is looked at chunk by chunk.
+    find(Mistake::UntoldHarm, 100, 4, "without a reason");
+    find(Mistake::UntoldHarm, 400, 1, "has not found it at its start");
+    find(Mistake::CountsWhatIsOver, 40, 10, "is idle at");
+    find(Mistake::AcceptedNeverExpires, 40, 10, "reservations");
+    find(Mistake::HoldForgotten, 20, 10, "it is forgotten");
+    find(Mistake::NoTripBetweenWindows, 40, 10, "right after");
+    find(Mistake::Of(Of::IgnoresCancellation), 20, 10, "was cancelled");
+    find(Mistake::Of(Of::FollowerToldEarly), 40, 5, "on stable storage");
+}
+
+#[test]
+fn mistakes_about_disks_that_fail_are_found() {
+    find(Mistake::Of(Of::LostNotRecovered), 200, 3, "replicas after the repair");
+    find(Mistake::Of(Of::FailsInSilence), 200, 3, "replicas after the repair");
+    find(Mistake::Of(Of::CountsThoughFailed), 200, 3, "replicas after the repair");
+}
+
+#[test]
+fn mistakes_about_who_is_there_are_found() {
+    find(Mistake::Of(Of::NoScanWhenPeerGone), 400, 1, "replicas after the repair");
+    find(Mistake::Of(Of::NoScanAfterRestart), 60, 3, "replicas after the repair");
+    find(Mistake::Of(Of::CountsSilent), 20, 10, "was acknowledged for");
+    find(Mistake::Of(Of::ReplacesTooSoon), 40, 10, "may be back soon");
+    find(Mistake::Of(Of::ForgetsRestarts), 100, 4, "is done with");
+    find(Mistake::Of(Of::WrongClock), 10, 5, "cannot be put in a calm");
+}
+
+#[test]
+fn mistakes_of_requests_are_found() {
+    find(Mistake::Of(Of::SendsLate), 20, 10, " sends ");
+    find(Mistake::Of(Of::AnswersWrongRequest), 5, 2, "");
+    find(Mistake::Of(Of::RepairForgets), 40, 5, "");
+    find(Mistake::Of(Of::RepairKnowsOneNumber), 40, 5, "replicas after the repair");
+}
+
+#[test]
+fn mistakes_about_the_map_are_found() {
+    find(Mistake::Of(Of::FollowsStaleMap), 60, 3, "follow");
+    find(Mistake::Of(Of::HandsOverEarly), 100, 2, "says that it has handed over");
+    find(Mistake::Of(Of::ProposesNothing), 20, 1, "the map does not say");
+}
+
+/// Few storms have what it takes: the removal of a node that is gone before it is taken for gone, and a chunk
+/// for a node that drains after its last scan; an answer
+/// that is held up until its request is another; a damaged chunk of a put that is not repeated.
+#[test]
+#[ignore = "minutes: `cargo test -p slotcast-sim --lib -- --ignored`"]
+fn rare_mistakes_are_found() {
+    find(Mistake::Of(Of::UnreadNotRecovered), 2000, 1, "replicas after the repair");
+    find(Mistake::Of(Of::NoScanWhenRemoved), 2000, 1, "replicas after the repair");
+    find(Mistake::Of(Of::StoresDamaged), 2000, 1, "nobody has put it");
+    find(Mistake::Of(Of::ReusesNumbers), 2000, 1, "has wrong content");
+    find(Mistake::Of(Of::TakesPutsWhileDraining), 2000, 1, "says that it has handed over");
 }
