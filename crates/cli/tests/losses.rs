@@ -269,3 +269,60 @@ fn a_file_system_that_goes_read_only_is_served_from_and_not_written() {
     assert_eq!(cluster.logged(0, "target read-only until the next start").len(), 1);
     all_readable(&cluster, &[0], &stored);
 }
+
+/// Where failure domains are nodes, the target's own node holds no other replica of its chunks: only peers can
+/// make up for it, and they are told.
+#[test]
+fn peers_make_up_for_a_target_whose_disk_dies_at_run_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut cluster = cluster(folder.path(), 5, 1, "failure_domain = \"node\"");
+    (0..5).for_each(|node| cluster.start(node));
+    (0..5).for_each(|node| cluster.wait_for_peers(node, 4));
+    let stored = store(&cluster, 0, 0..6);
+    assert!(target(&cluster, 1, 1)["chunks"].as_u64() > Some(0));
+    fs::rename(folder.path().join("target-001"), folder.path().join("away")).expect("it moves");
+    cluster.wait("node 1 says so", || target(&cluster, 1, 1)["state"] == "gone");
+    cluster.wait("all chunks have three replicas again", || {
+        let mut chunks = stored.iter().flat_map(|(address, _)| stat(&cluster, 0, address));
+        chunks.all(|chunk| {
+            let holders = numbers(&chunk, "holders");
+            holders.iter().filter(|holder| **holder != 1).count() >= 3
+        })
+    });
+    all_readable(&cluster, &[0, 1], &stored);
+    let told = cluster.logged(0, "target of a peer failed: others make up for it");
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!((&told[0]["node"], &told[0]["target"]), (&1.into(), &1.into()));
+}
+
+/// Several targets share it, and each wants room for the next segment when it opens. What the test itself
+/// writes is elsewhere.
+#[test]
+fn targets_that_start_on_a_full_disk_open_and_serve() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path().join("disk");
+    let Some(mount) = Mount::new(at, &["-t", "tmpfs", "-o", "size=1200M", "none"]) else { return };
+    let mut cluster = cluster(folder.path(), 1, 6, "replicas = 1\nfailure_domain = \"target\"");
+    let path = folder.path().join("node-0.toml");
+    let file = fs::read_to_string(&path).expect("it is there");
+    fs::write(path, file.replace("\"target-", "\"disk/target-")).expect("room");
+    cluster.start(0);
+    assert!(mount.0.join("target-000").exists(), "the targets are on the small disk");
+    let stored = store(&cluster, 0, 0..12);
+    cluster.kill(0);
+    // Whatever is left.
+    let others = mount.0.join("others");
+    assert!(
+        fs::write(&others, vec![1; 1300 << 20]).is_err(),
+        "the disk is larger than it was made"
+    );
+    cluster.start(0);
+    for number in 0..6 {
+        let state = target(&cluster, 0, number)["state"].clone();
+        assert!(state == "full" || state == "open", "{number}: {state}");
+    }
+    all_readable(&cluster, &[0], &stored);
+    fs::remove_file(others).expect("it goes");
+    cluster.wait("puts are taken again", || put(&cluster, 0, &content(3_000_000, 77)).is_some());
+    all_readable(&cluster, &[0], &stored);
+}

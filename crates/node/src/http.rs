@@ -22,6 +22,7 @@ use axum::routing::{get, put};
 use axum::{Json, Router};
 use futures_util::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
+use slotcast_member::Holders;
 use slotcast_units::Size;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
@@ -31,7 +32,6 @@ use crate::connections;
 use crate::content_stream::{self, ContentError};
 use crate::metrics;
 use crate::node::Node;
-use crate::reactor::Holders;
 use crate::status::NodeStatus;
 
 /// The chunk size where the request names none: 1 MiB.
@@ -214,8 +214,7 @@ async fn get_chunks(
 }
 
 async fn status_of(node: &Node) -> Result<NodeStatus, Problem> {
-    let targets = node.status().await.map_err(|_| Problem::from(ContentError::Stopped))?;
-    Ok(NodeStatus::new(&targets).with_network(node.network(), node.map_source()))
+    NodeStatus::of(node).await.ok_or_else(|| Problem::from(ContentError::Stopped))
 }
 
 async fn get_status(State(node): State<Arc<Node>>) -> Result<Json<NodeStatus>, Problem> {
@@ -248,7 +247,7 @@ pub fn serve(node: Node, listener: std::net::TcpListener, ready: impl FnOnce()) 
             tracing::info!(signal, "stopping: what is under way is ended first");
         };
         let node = Arc::new(node);
-        if node.network().is_some() {
+        if node.map_source().is_some() {
             let mut again = signal(SignalKind::hangup())?;
             let node = Arc::downgrade(&node);
             tokio::spawn(async move {

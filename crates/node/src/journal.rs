@@ -1,14 +1,17 @@
 //! What a node logs for whoever looks after it: what changed, with the numbers of the moment.
 //!
-//! Everything here follows from states and effects that the machines have anyway: they log nothing. It
-//! happens when something changes, and so costs puts and gets nothing.
+//! A member notes it among its effects, when something changes, and so it costs puts and gets nothing.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use slotcast_protocol::{ChunkId, RepairStatistics, TargetId};
+use slotcast_member::Note;
+use slotcast_member::map::name_of;
+use slotcast_protocol::TargetId;
 use slotcast_store::{DiskError, Standing, Statistics};
-use slotcast_units::{Span, Time};
+use slotcast_units::Span;
+use tracing::field::display;
 use tracing::{error, info, warn};
 
 /// Lets a few lines of one kind through, and counts the rest: what goes wrong may do so for every chunk.
@@ -46,119 +49,118 @@ impl Throttle {
     }
 }
 
-/// What is remembered of a target, to notice that something has changed.
+/// Writes what a member notes into the log.
 #[derive(Debug)]
-pub(crate) struct TargetJournal {
-    standing: Standing,
-    /// The walk under way, and the scrub: their beginnings, and the numbers of then.
-    walk: Option<(Time, RepairStatistics)>,
-    scrub: Option<(Time, RepairStatistics, Statistics)>,
-    lost: Throttle,
+pub(crate) struct Journal {
+    folders: BTreeMap<TargetId, PathBuf>,
+    lost: BTreeMap<TargetId, Throttle>,
+    unreadable: BTreeMap<TargetId, Throttle>,
 }
 
-impl TargetJournal {
-    /// Of a target that is being opened.
-    pub(crate) fn new() -> TargetJournal {
-        TargetJournal {
-            standing: Standing::Opening,
-            walk: None,
-            scrub: None,
-            lost: Throttle::new(),
-        }
+impl Journal {
+    /// Of a node with targets in these folders.
+    pub(crate) fn new(folders: BTreeMap<TargetId, PathBuf>) -> Journal {
+        Journal { folders, lost: BTreeMap::new(), unreadable: BTreeMap::new() }
     }
 
-    /// Tells of a change from what was told last.
-    pub(crate) fn standing(
-        &mut self,
-        target: TargetId,
-        folder: &Path,
-        standing: Standing,
-        statistics: impl FnOnce() -> Statistics,
-    ) {
-        if standing == self.standing {
-            return;
-        }
-        let before = std::mem::replace(&mut self.standing, standing);
-        let Statistics { chunks, content_bytes, segments, lost, unreadable_segments, .. } =
-            statistics();
-        let (target, folder) = (target.0, folder.display());
-        match standing {
-            Standing::Opening => {}
-            Standing::Open if before == Standing::Opening => info!(
-                target,
-                %folder,
-                chunks,
-                content_bytes,
-                segments,
+    fn folder(&self, target: TargetId) -> &Path {
+        self.folders.get(&target).map_or(Path::new(""), PathBuf::as_path)
+    }
+
+    /// Writes a line.
+    pub(crate) fn note(&mut self, note: &Note) {
+        match note {
+            Note::Target { target, before, standing, statistics } => {
+                tell_of_target(target.0, self.folder(*target), (*before, *standing), statistics);
+            }
+            Note::ScanBegun { target, chunks } => {
+                info!(target = target.0, chunks, "repair walk begun");
+            }
+            Note::ScanEnded { target, visited, healed, failed, under_replicated, elapsed } => {
+                info!(
+                    target = target.0,
+                    visited_chunks = visited,
+                    healed_chunks = healed,
+                    failed_attempts = failed,
+                    under_replicated_chunks = under_replicated,
+                    elapsed_ms = milliseconds(*elapsed),
+                    "repair walk ended"
+                );
+            }
+            Note::ScrubBegun { target, chunks } => info!(target = target.0, chunks, "scrub begun"),
+            Note::ScrubEnded { target, read, lost, elapsed } => info!(
+                target = target.0,
+                read_chunks = read,
                 lost_chunks = lost,
-                unreadable_segments,
-                "target open"
-            ),
-            Standing::Open => info!(target, %folder, chunks, "target has room again"),
-            Standing::Full => {
-                warn!(target, %folder, chunks, content_bytes, "target full: it refuses puts");
-            }
-            Standing::ReadOnly(cause @ DiskError::Gone) => {
-                error!(target, %folder, chunks, %cause, "target gone: others make up for it");
-            }
-            Standing::ReadOnly(cause) => {
-                error!(target, %folder, chunks, %cause, "target read-only until the next start");
-            }
-            Standing::Failed(cause) => error!(target, %folder, %cause, "target failed to open"),
-        }
-    }
-
-    /// Tells that a walk has begun or ended, or a scrub.
-    pub(crate) fn repair(
-        &mut self,
-        now: Time,
-        target: TargetId,
-        (is_walking, is_scrubbing): (bool, bool),
-        numbers: impl FnOnce() -> (RepairStatistics, Statistics),
-    ) {
-        if is_walking == self.walk.is_some() && is_scrubbing == self.scrub.is_some() {
-            return;
-        }
-        let (statistics, store) = numbers();
-        let (target, chunks) = (target.0, store.chunks);
-        match self.walk.take_if(|_| !is_walking) {
-            None if is_walking && self.walk.is_none() => {
-                self.walk = Some((now, statistics));
-                info!(target, chunks, "repair walk begun");
-            }
-            None => {}
-            Some((began, before)) => info!(
-                target,
-                visited_chunks = statistics.visited - before.visited,
-                healed_chunks = statistics.healed - before.healed,
-                failed_attempts = statistics.failed - before.failed,
-                under_replicated_chunks = statistics.under_replicated,
-                elapsed_ms = milliseconds(now.saturating_since(began)),
-                "repair walk ended"
-            ),
-        }
-        match self.scrub.take_if(|_| !is_scrubbing) {
-            None if is_scrubbing && self.scrub.is_none() => {
-                self.scrub = Some((now, statistics, store));
-                info!(target, chunks, "scrub begun");
-            }
-            None => {}
-            Some((began, before, held)) => info!(
-                target,
-                read_chunks = statistics.scrubbed - before.scrubbed,
-                lost_chunks = store.lost - held.lost,
-                elapsed_ms = milliseconds(now.saturating_since(began)),
+                elapsed_ms = milliseconds(*elapsed),
                 "scrub ended"
             ),
+            Note::ChunkUnreadable { target, chunk } => {
+                let unreadable = self.unreadable.entry(*target).or_insert_with(Throttle::new);
+                if let Some(left_out) = unreadable.admit() {
+                    let folder = display(self.folder(*target).display());
+                    let target = target.0;
+                    warn!(target, folder, %chunk, left_out, "chunk unreadable: the disk failed");
+                }
+            }
+            Note::PeerTargetFailed(node, target) => {
+                warn!(node, target = target.0, "target of a peer failed: others make up for it");
+            }
+            Note::ChunkLost { target, chunk } => {
+                let lost = self.lost.entry(*target).or_insert_with(Throttle::new);
+                if let Some(left_out) = lost.admit() {
+                    let folder = display(self.folder(*target).display());
+                    let target = target.0;
+                    warn!(target, folder, %chunk, left_out, "chunk lost: its content is wrong");
+                }
+            }
+            Note::PeerUp(node, address) => info!(node, %address, "peer up"),
+            Note::PeerDown(node, address, gone_after) => {
+                warn!(node, %address, gone_after_ms = milliseconds(*gone_after), "peer down");
+            }
+            Note::PeerGone(node) => warn!(node, "peer gone: what it held is replaced"),
+            Note::PeerRestarted(node) => {
+                info!(node, "peer started anew: what it holds is checked");
+            }
+            Note::MapTaken(epoch, membership) => {
+                info!(epoch, state = name_of(*membership), "cluster map taken");
+            }
+            Note::HandedOver => info!("drained: may be stopped"),
         }
     }
+}
 
-    /// Tells of a chunk that is not stored here any more.
-    pub(crate) fn lost(&mut self, target: TargetId, folder: &Path, chunk: &ChunkId) {
-        if let Some(left_out) = self.lost.admit() {
-            let (target, folder) = (target.0, folder.display());
-            warn!(target, %folder, %chunk, left_out, "chunk lost: it cannot be read");
+fn tell_of_target(
+    target: u32,
+    folder: &Path,
+    (before, standing): (Standing, Standing),
+    statistics: &Statistics,
+) {
+    let Statistics { chunks, content_bytes, segments, lost, unreadable_segments, .. } = statistics;
+    let folder = display(folder.display());
+    match standing {
+        Standing::Opening => {}
+        Standing::Open if before == Standing::Opening => info!(
+            target,
+            folder,
+            chunks,
+            content_bytes,
+            segments,
+            lost_chunks = lost,
+            unreadable_segments,
+            "target open"
+        ),
+        Standing::Open => info!(target, folder, chunks, "target has room again"),
+        Standing::Full => {
+            warn!(target, folder, chunks, content_bytes, "target full: it refuses puts");
         }
+        Standing::ReadOnly(cause @ DiskError::Gone) => {
+            error!(target, folder, chunks, %cause, "target gone: others make up for it");
+        }
+        Standing::ReadOnly(cause) => {
+            error!(target, folder, chunks, unreadable_segments, %cause, "target read-only until the next start");
+        }
+        Standing::Failed(cause) => error!(target, folder, %cause, "target failed to open"),
     }
 }
 

@@ -1,12 +1,11 @@
-//! The real host: runs the machines of `slotcast-protocol` and `slotcast-store` on clocks, threads,
-//! files and sockets.
+//! The real host: runs a member of `slotcast-member` on clocks, threads, files and sockets.
 //!
-//! * [`Node`] is a node with its targets, and an initiator that puts and gets through them.
+//! * [`Node`] is a node as the rest of the program sees it: puts, gets, status.
 //! * [`RegisteredTargets`] sees to it that a folder is taken only for the target that it holds.
 //! * [`Folder`] is where a target keeps its segments, [`Disk`] carries out what its store asks for.
 //! * [`content_stream`] cuts content into chunks and puts it together; [`http`] serves it.
 //! * [`cluster`] is the map of a cluster of several processes, which speak by UDP.
-//! * The machines run in one thread, the reactor; what takes time happens in others.
+//! * One thread at a time works the member; what takes time happens in others. It decides everything.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -37,9 +36,7 @@ mod open_files;
 mod open_segments;
 mod reactor;
 mod register;
-mod remote;
 pub mod status;
-mod target;
 mod whole_file;
 
 pub use address::{Address, NoAddress};
@@ -55,7 +52,6 @@ pub use limits::{LEAST_IDLE_TIMEOUT, LEAST_RATE, Limits};
 pub use network::measure;
 pub use node::{Hosting, Machines, Node, NodeConfig, StartError};
 pub use open_files::TooFewFiles;
-pub use reactor::{GetResult, Holders, PutResult, Recorded, TargetStatus};
+pub use reactor::{GetResult, PutResult, Recorded};
 pub use register::RegisterError;
-pub use slotcast_store::QueueRule;
-pub use target::TargetLoad;
+pub use slotcast_member::{Holders, QueueRule, TargetLoad, TargetStatus};

@@ -5,6 +5,7 @@
 //! everything that a machine does, and a put would wait for that twice, at its beginning and at its end. A thread of
 //! its own remains for what is due at a time, and for what is left when there is much.
 
+use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{Ordering, fence};
@@ -14,13 +15,31 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
+use slotcast_member::{Counters, Link};
+use slotcast_protocol::GroupId;
+use slotcast_transport::Datagram;
 use slotcast_units::Time;
 
 use crate::clock::Clock;
+use crate::network::{Listener, Post};
 use crate::reactor::{Event, Reactor};
 
-/// Told of what happens, from whichever thread it happens in.
-pub(crate) type Tell = Arc<dyn Fn(Event) + Send + Sync>;
+impl Listener for Mailbox {
+    fn heard(
+        &self,
+        via: Option<GroupId>,
+        datagrams: &mut dyn Iterator<Item = (SocketAddr, Datagram<'_>)>,
+    ) -> Option<Counters> {
+        self.enter(|reactor| {
+            reactor.datagrams(via, datagrams);
+            reactor.member().link().map(Link::counters)
+        })?
+    }
+
+    fn left(&self, transfer: u32) {
+        self.put(Event::Left(transfer));
+    }
+}
 
 /// Events that a thread takes before it goes on with what it was about.
 const MOST: usize = 64;
@@ -35,6 +54,16 @@ enum Machines {
     Failed(Box<Reactor>),
     /// Events are dropped, and whoever waits for an answer learns that none will come.
     Stopped,
+}
+
+impl Machines {
+    /// What is to be sent when the lock is free again.
+    fn take_post(&mut self) -> Option<Post> {
+        match self {
+            Machines::Running(reactor, _) => reactor.take_post(),
+            _ => None,
+        }
+    }
 }
 
 struct Shared {
@@ -63,18 +92,12 @@ impl Mailbox {
         Mailbox(Arc::new(Shared { clock, leave, left, machines, thread: OnceLock::new() }))
     }
 
-    /// What tells it of events.
-    pub(crate) fn teller(&self) -> Tell {
-        let mailbox = self.clone();
-        Arc::new(move |event| mailbox.put(event))
-    }
-
     /// Gives it its machines, and starts its thread.
     ///
     /// # Errors
     /// If the system gives no thread.
     pub(crate) fn start(&self, mut reactor: Reactor) -> io::Result<JoinHandle<()>> {
-        reactor.begin(self.0.clock.now());
+        reactor.begin();
         *self.lock() = Machines::Running(Box::new(reactor), Time::ZERO);
         let mailbox = self.clone();
         let thread = thread::Builder::new().name("reactor".into()).spawn(move || mailbox.run());
@@ -95,6 +118,30 @@ impl Mailbox {
         self.work();
         // Disks end what they are at, and report it, to nobody.
         drop(machines);
+    }
+
+    /// Works the machines with `act`, waiting for its turn; none if there are none, or one has panicked. For who
+    /// has something that cannot be left, as what lies in a buffer that is used again.
+    pub(crate) fn enter<T>(&self, act: impl FnOnce(&mut Reactor) -> T) -> Option<T> {
+        let mut machines = self.lock();
+        let Machines::Running(reactor, _) = &mut *machines else { return None };
+        let result = catch_unwind(AssertUnwindSafe(|| act(reactor))).ok();
+        if result.is_none() {
+            self.fail(&mut machines);
+        }
+        let post = machines.take_post();
+        drop(machines);
+        post.into_iter().for_each(Post::send);
+        self.work();
+        result
+    }
+
+    /// A machine has panicked.
+    fn fail(&self, machines: &mut Machines) {
+        if let Machines::Running(reactor, _) = std::mem::replace(machines, Machines::Stopped) {
+            *machines = Machines::Failed(reactor);
+            self.wake();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Machines> {
@@ -132,11 +179,8 @@ impl Mailbox {
             }
         };
         let worked = catch_unwind(AssertUnwindSafe(work)).ok();
-        if worked.is_none()
-            && let Machines::Running(reactor, _) = std::mem::replace(machines, Machines::Stopped)
-        {
-            *machines = Machines::Failed(reactor);
-            self.wake();
+        if worked.is_none() {
+            self.fail(machines);
         }
         worked
     }
@@ -160,19 +204,27 @@ impl Mailbox {
                     most -= taken;
                     // The thread goes on, where this one has done its share.
                     let next = if most == 0 { Time::ZERO } else { next };
-                    if next < *sleeps_until {
+                    let is_to_wake = next < *sleeps_until;
+                    if is_to_wake {
                         *sleeps_until = next;
+                    }
+                    let post = machines.take_post();
+                    // Else it is awake, or about to be.
+                    if is_to_wake || most == 0 {
                         drop(machines);
-                        return self.wake();
+                        if is_to_wake {
+                            self.wake();
+                        }
+                        return post.into_iter().for_each(Post::send);
                     }
-                    // It is awake, or about to be.
-                    if most == 0 {
-                        return;
-                    }
+                    drop(machines);
+                    post.into_iter().for_each(Post::send);
                 }
-                _ => self.drop_what_is_left(),
+                _ => {
+                    self.drop_what_is_left();
+                    drop(machines);
+                }
             }
-            drop(machines);
             fence(Ordering::SeqCst);
             if self.0.left.is_empty() {
                 return;
@@ -202,7 +254,9 @@ impl Mailbox {
             if let Machines::Running(_, sleeps_until) = &mut *machines {
                 *sleeps_until = wakes_at;
             }
+            let post = machines.take_post();
             drop(machines);
+            post.into_iter().for_each(Post::send);
             fence(Ordering::SeqCst);
             if self.0.left.is_empty() {
                 let rest = wakes_at.saturating_since(self.0.clock.now());
@@ -256,7 +310,7 @@ mod tests {
         let leave = || {
             for round in 0..5_000 {
                 both_are_at(2 * round + 1);
-                mailbox.put(Event::MostReplicas(oneshot::channel().0));
+                mailbox.put(Event::Look(Box::new(|_, _| {})));
                 both_are_at(2 * round + 2);
                 assert!(mailbox.0.left.is_empty(), "round {round}");
             }
@@ -273,7 +327,9 @@ mod tests {
         let mailbox = Mailbox::new(Clock::start());
         let ask = || {
             let (reply, answer) = oneshot::channel();
-            mailbox.put(Event::MostReplicas(reply));
+            mailbox.put(Event::Look(Box::new(move |_, _| {
+                let _ = reply.send(());
+            })));
             answer
         };
         let mut early = ask();

@@ -1,22 +1,20 @@
-//! Keeps a node up to date with the cluster map, and says in the map how far the node is.
+//! Reads the cluster map for a member, and writes what the member proposes.
 //!
-//! In etcd the map is watched by a thread of its own; a file is read again when the node is told to. A map that
-//! may follow the present one goes to the reactor. A node that joins becomes active by its own hand when it
-//! hears the others, and one that drains says itself that it is drained: both by compare-and-swap, so that of
-//! several changes at once none is lost.
+//! In etcd the map is watched by a thread of its own; a file is read again when the node is told to. Every map
+//! that is read goes to the member, which decides whether to follow it. What it proposes is written by
+//! compare-and-swap, so that of several changes at once none is lost.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use slotcast_protocol::Membership;
+use slotcast_member::ClusterMap;
 
-use crate::cluster::{ClusterMap, Etcd, MapSource, NodeFile, map_text, parse_map};
+use crate::cluster::{Etcd, MapSource, NodeFile, map_text, parse_map};
 use crate::mailbox::Mailbox;
-use crate::network::Shared;
-use crate::reactor::Event;
+use crate::reactor::MapToKeep;
 
 /// How long a watch lasts until the map is read anyway: an etcd that has fallen silent is noticed by that, and
 /// so is what this node has to say.
@@ -35,24 +33,30 @@ pub(crate) struct MapKeeper {
 #[derive(Debug)]
 struct Following {
     file: NodeFile,
-    shared: Arc<Shared>,
     mailbox: Mailbox,
-    /// The map that the node has.
-    map: Mutex<ClusterMap>,
+    to_keep: MapToKeep,
+    turn: Mutex<()>,
+    /// Why the newest map is not known.
+    problem: Mutex<Option<String>>,
 }
 
 impl MapKeeper {
-    /// Begins to follow the map that `file` names.
+    /// Begins to follow the map that `file` names, for the member in `mailbox`.
     pub(crate) fn start(
         file: &NodeFile,
-        shared: Arc<Shared>,
         mailbox: Mailbox,
+        to_keep: MapToKeep,
     ) -> io::Result<MapKeeper> {
         let stops = Arc::new(AtomicBool::new(false));
-        shared.standing().problem = file.warning.clone();
         file.keep(&file.map);
-        let map = Mutex::new(file.map.clone());
-        let following = Arc::new(Following { file: file.clone(), shared, mailbox, map });
+        let problem = Mutex::new(file.warning.clone());
+        let following = Arc::new(Following {
+            file: file.clone(),
+            mailbox,
+            to_keep,
+            turn: Mutex::new(()),
+            problem,
+        });
         if let MapSource::Etcd(address) = &file.source {
             let (etcd, stops, following) =
                 (Etcd::new(address.clone()), stops.clone(), following.clone());
@@ -67,11 +71,16 @@ impl MapKeeper {
         &self.following.file.source
     }
 
-    /// Reads the map again, and takes it if it may follow.
+    /// Why the newest map is not known, or not followed.
+    pub(crate) fn problem(&self) -> Option<String> {
+        lock(&self.following.problem).clone()
+    }
+
+    /// Reads the map again, and follows it if that may be.
     pub(crate) fn read_again(&self) {
         let following = &self.following;
         let problem = match following.file.source.load() {
-            Ok(found) => following.found(found.map).err(),
+            Ok(found) => following.found(found.map),
             Err(error) => Some(error.to_string()),
         };
         following.set_problem(problem);
@@ -82,6 +91,10 @@ impl Drop for MapKeeper {
     fn drop(&mut self) {
         self.stops.store(true, Ordering::Relaxed);
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Following {
@@ -96,23 +109,24 @@ impl Following {
         }
     }
 
-    /// Reads the map, takes it, says what this node has to say, and waits for the next. What keeps the node
-    /// from taking the map is given; an error if there was nobody to wait with.
+    /// Reads the map, tells the member, writes what it proposes, and waits for the next. What keeps the member
+    /// from following the map is given; an error if there was nobody to wait with.
     fn look(&self, etcd: &Etcd) -> Result<Option<String>, String> {
-        let epoch = self.present().epoch;
-        let keeps = |problem: String| format!("{problem}; the node goes on with epoch {epoch}");
+        let keeps = |problem: String| match self.epoch() {
+            Some(epoch) => format!("{problem}; the node goes on with epoch {epoch}"),
+            None => problem,
+        };
         let stored = etcd.get().map_err(|error| keeps(error.to_string()))?;
         let Some(stored) = stored else {
             return Err(keeps(format!("{}: there is no cluster map any more", self.file.source)));
         };
-        let map = parse_map(&self.file.source.to_string(), &stored.text);
-        let problem = match map {
-            Ok(map) => self.found(map).err(),
-            Err(error) => Some(error.to_string()),
+        let (epoch, problem) = match parse_map(&self.file.source.to_string(), &stored.text) {
+            Ok(map) => (Some(map.epoch), self.found(map)),
+            Err(error) => (None, Some(error.to_string())),
         };
         self.set_problem(problem.clone().map(keeps));
         if problem.is_none()
-            && let Some(next) = self.own_step()
+            && let Some(next) = self.proposal_after(epoch)
         {
             etcd.replace(Some(stored.revision), &map_text(&next))
                 .map_err(|error| keeps(error.to_string()))?;
@@ -123,55 +137,40 @@ impl Following {
     }
 
     fn set_problem(&self, problem: Option<String>) {
-        let mut standing = self.shared.standing();
-        match (&standing.problem, &problem) {
+        let mut known = lock(&self.problem);
+        match (&*known, &problem) {
             (None, Some(cause)) => tracing::warn!(%cause, "cluster map not up to date"),
             (Some(_), None) => tracing::info!("cluster map up to date again"),
             _ => {}
         }
-        standing.problem = problem;
+        *known = problem;
     }
 
-    fn present(&self) -> ClusterMap {
-        self.map.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Tells the member of a map, and keeps a copy if it follows it. Gives why it does not.
+    fn found(&self, map: ClusterMap) -> Option<String> {
+        // One at a time, so that no earlier map is kept after a later one.
+        let _turn = lock(&self.turn);
+        let problem = self.mailbox.enter(|reactor| {
+            reactor.read(map);
+            reactor.member().membership_status()
+        });
+        // Not while the member may wait for the lock: a disk may take long.
+        let to_keep = lock(&self.to_keep).take();
+        if let Some(map) = to_keep {
+            self.file.keep(&map);
+        }
+        problem.flatten().and_then(|status| status.problem)
     }
 
-    /// Takes `map` if it is another, and may follow.
-    fn found(&self, map: ClusterMap) -> Result<(), String> {
-        let mut present = self.map.lock().unwrap_or_else(PoisonError::into_inner);
-        if map == *present {
-            return Ok(());
-        }
-        map.may_follow(&present)?;
-        let number = self.file.node;
-        let (Some(node), Some(before)) = (map.node(number), present.node(number)) else {
-            return Err(format!(
-                "epoch {} is without node {number}: this node is out of the cluster, and may be stopped",
-                map.epoch
-            ));
-        };
-        if (&node.targets, node.address) != (&before.targets, before.address) {
-            return Err(format!(
-                "node {number} has other targets, or another address: start it anew to take that"
-            ));
-        }
-        tracing::info!(epoch = map.epoch, state = node.state(), "cluster map taken");
-        self.file.keep(&map);
-        self.mailbox.put(Event::Map(Box::new(map.clone())));
-        *present = map;
-        Ok(())
+    /// The epoch that the member follows.
+    fn epoch(&self) -> Option<u32> {
+        let status = self.mailbox.enter(|reactor| reactor.member().membership_status());
+        status.flatten().map(|status| status.epoch)
     }
 
-    /// What this node has to say in the map.
-    fn own_step(&self) -> Option<ClusterMap> {
-        let map = self.present();
-        let number = self.file.node;
-        match map.node(number)?.membership {
-            Membership::Joining if self.shared.hears_most() => map.with_active(number).ok(),
-            Membership::Draining if self.shared.has_handed_over(map.epoch) => {
-                map.with_drained(number).ok()
-            }
-            _ => None,
-        }
+    /// What the member proposes in the place of the map of this epoch.
+    fn proposal_after(&self, epoch: Option<u32>) -> Option<ClusterMap> {
+        let proposed = self.mailbox.enter(|reactor| reactor.member().proposal()).flatten();
+        proposed.filter(|next| epoch.and_then(|epoch| epoch.checked_add(1)) == Some(next.epoch))
     }
 }

@@ -11,34 +11,37 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossbeam_channel::bounded;
+use slotcast_member::{
+    Holders, Links, Member, MemberConfig, QueueRule, TargetSetup, TargetStatus, Times,
+    timing as network_timing,
+};
 use slotcast_protocol::{
-    Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, Finder, GetRules,
-    GroupMap, IdleExtension, Initiator, InitiatorConfig, InitiatorId, LayoutError, MAX_REPLICAS,
-    Membership, OfferRule, PutRules, Repair, RepairRules, TargetConfig, TargetId, Timing,
-    WindowRule,
+    Backpressure, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, GetRules, GroupMap,
+    IdleExtension, InitiatorConfig, InitiatorId, LayoutError, MAX_REPLICAS, OfferRule, PutRules,
+    RepairRules, TargetConfig, TargetId, Timing, WindowRule,
     selection::{SequenceRule, Ties},
 };
-use slotcast_store::{Content, QueueRule};
-use slotcast_units::{Rate, Share, Size, Span};
+use slotcast_store::Content;
+use slotcast_units::{Rate, Share, Size, Span, Time};
 use tokio::sync::oneshot::{self, Receiver};
 
-use crate::admission::{Opened, PlacedTarget, RegisteredTargets};
+use crate::admission::{Opened as OpenedFolders, PlacedTarget, RegisteredTargets};
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::cluster::{MapSource, NodeFile, TargetFolder};
 use crate::connections::{IDLE_TIMEOUT, Serving};
 use crate::disk::{Disk, READERS, Report};
-use crate::folder::{Folder, FolderError};
+use crate::folder::{Folder, FolderError, Refusal};
+use crate::journal::Journal;
 use crate::label::{ClusterId, Seat};
-use crate::limits::{Limits, Links};
-use crate::mailbox::{Mailbox, Tell};
+use crate::limits::Limits;
+use crate::mailbox::Mailbox;
 use crate::map_keeper::MapKeeper;
-use crate::network::{Network, NetworkConfig, Shared, timing as network_timing};
+use crate::network::{Listener, MAX_CHUNK, Network, NetworkConfig, SocketCounters};
 use crate::open_files::{self, Needs, OpenFiles, TooFewFiles};
-use crate::reactor::{Event, GetResult, Holders, PutResult, Reactor, Recorded, TargetStatus};
+use crate::reactor::{Event, GetResult, PutResult, Reactor, Recorded};
 use crate::register::RegisterError;
-use crate::remote::Remote;
-use crate::target::TargetHost;
+use crate::status::Snapshot;
 
 /// What a node needs to know.
 #[derive(Debug, Clone)]
@@ -117,7 +120,8 @@ pub enum StartError {
 pub struct Node {
     pub(crate) mailbox: Mailbox,
     reactor: Option<JoinHandle<()>>,
-    network: Option<Arc<Shared>>,
+    sockets: Option<Arc<SocketCounters>>,
+    folders: BTreeMap<TargetId, (PathBuf, Option<Refusal>)>,
     keeper: Option<MapKeeper>,
     /// The lock of the register of its targets.
     _register: Option<File>,
@@ -130,7 +134,8 @@ struct Parts<'a> {
     folders: Vec<Result<Folder, FolderError>>,
     register: Option<File>,
     groups: GroupMap,
-    asking: (Initiator, Finder),
+    initiator: InitiatorConfig,
+    first_serial: u32,
     segment_size: u64,
     limits: Limits,
     disk_rates: BTreeMap<TargetId, Rate>,
@@ -139,7 +144,6 @@ struct Parts<'a> {
     files: OpenFiles,
     records: bool,
     repairs: bool,
-    membership: Membership,
     replicas: u8,
 }
 
@@ -171,7 +175,7 @@ fn patience_in_cluster(trip: Span) -> Patience {
 }
 
 /// How long members on other nodes are waited for in a round.
-pub(crate) fn answer_timeout(trip: Span) -> Span {
+fn answer_timeout(trip: Span) -> Span {
     (trip * 20).max(Span::from_ms(3))
 }
 
@@ -288,7 +292,7 @@ impl Node {
     }
 
     fn host_in(
-        (files, opened): (OpenFiles, Option<Opened>),
+        (files, opened): (OpenFiles, Option<OpenedFolders>),
         hosting: &Hosting,
         machines: Machines,
     ) -> Result<Node, StartError> {
@@ -299,21 +303,20 @@ impl Node {
         let links = hosting.limits.link_rate.map(links);
         let replicas = initiator.put.replicas;
         let (folders, register) = match opened {
-            Some(Opened { folders, register }) => (folders, Some(register)),
+            Some(OpenedFolders { folders, register }) => (folders, Some(register)),
             None => {
                 let open = |path: &PathBuf| Folder::open(path, hosting.segment_size);
                 (hosting.folders.iter().map(open).collect(), None)
             }
         };
         let targets = (0..).zip(hosting.folders.iter().zip(targets));
-        let finder = Finder::new(initiator.id, initiator.answer_timeout, 0);
-        let asking = (Initiator::new(initiator), finder);
         let parts = Parts {
             targets: targets.map(|(n, (path, config))| (TargetId(n), &**path, config)).collect(),
             folders,
             register,
             groups,
-            asking,
+            initiator,
+            first_serial: 0,
             segment_size: hosting.segment_size,
             limits: hosting.limits,
             disk_rates: hosting.disk_rates.clone(),
@@ -322,10 +325,9 @@ impl Node {
             files,
             records: hosting.records,
             repairs: hosting.repairs,
-            membership: Membership::Active,
             replicas,
         };
-        Node::run(Clock::start(), parts, |_| Ok(None))
+        Node::run(Clock::start(), parts, None)
     }
 
     /// The same for one node of a cluster, which speaks with the others by UDP. It does not wait for them.
@@ -350,18 +352,17 @@ impl Node {
             (*target, folder.as_path(), target_config(&agreed, &groups, *target, first_rate))
         });
         let files = reserve_files(file.targets.len(), true, &file.limits)?;
-        let Opened { folders, register } = file.registered_targets()?.open(segment_size)?;
-        let initiator = Initiator::new(initiator_config(&agreed, InitiatorId(file.node)));
-        // In units of 65 microseconds since 1970, which wrap after three days: no life of this node
+        let OpenedFolders { folders, register } = file.registered_targets()?.open(segment_size)?;
+        // In units of 65 microseconds since 1970, which wrap after three days: no incarnation of this node
         // begins where one before is still remembered.
         let first_serial = (clock.began().as_ns() >> 16) as u32;
-        let finder = Finder::new(InitiatorId(file.node), agreed.patience.answers, first_serial);
         let parts = Parts {
             targets: targets.collect(),
             folders,
             register: Some(register),
             groups: groups.clone(),
-            asking: (initiator.counting_from(first_serial), finder),
+            initiator: initiator_config(&agreed, InitiatorId(file.node)),
+            first_serial,
             segment_size,
             limits: file.limits,
             disk_rates: BTreeMap::new(),
@@ -370,29 +371,9 @@ impl Node {
             files,
             records: false,
             repairs: true,
-            membership: map.node(file.node).map_or(Membership::Active, |node| node.membership),
             replicas: map.replicas,
         };
-        let mut node = Node::run(clock, parts, |tell| {
-            let config = NetworkConfig {
-                map,
-                groups: &groups,
-                node: file.node,
-                listen: file.listen,
-                secret: &file.secret,
-                clock,
-                link_rate: file.limits.link_rate,
-            };
-            let network = Network::start(&config, tell);
-            let network = network.map_err(|error| StartError::Network(file.listen, error))?;
-            let times = (patience_in_cluster(map.trip).answers, file.gone_after);
-            let nodes = map.node_of_targets();
-            Ok(Some(Remote::new(file.node, network, &groups, &nodes, times)))
-        })?;
-        if let Some(shared) = &node.network {
-            node.keeper = Some(MapKeeper::start(file, shared.clone(), node.mailbox.clone())?);
-        }
-        Ok(node)
+        Node::run(clock, parts, Some(file))
     }
 
     /// Reads the file of the cluster map again, and takes it if that is possible.
@@ -410,7 +391,7 @@ impl Node {
     fn run(
         clock: Clock,
         mut parts: Parts<'_>,
-        network: impl FnOnce(&Tell) -> Result<Option<Remote>, StartError>,
+        file: Option<&NodeFile>,
     ) -> Result<Node, StartError> {
         let files = parts.files;
         let idle_timeout = parts.limits.idle_timeout.map(|span| Duration::from_nanos(span.as_ns()));
@@ -419,52 +400,62 @@ impl Node {
             idle_timeout: idle_timeout.unwrap_or(IDLE_TIMEOUT),
         };
         let mailbox = Mailbox::new(clock);
-        let tell = mailbox.teller();
-        let buffers = Arc::default();
-        let mut targets = Vec::new();
-        let mut unusable = Vec::new();
-        let devices: Vec<_> = parts.targets.iter().map(|(_, path, _)| device(path)).collect();
-        let folders = std::mem::take(&mut parts.folders);
-        for (((target, path, config), own), folder) in
-            parts.targets.iter().zip(&devices).zip(folders)
-        {
-            let name = (*target, *path, folder);
-            let on_device = devices.iter().filter(|device| *device == own).count();
-            let on_device = u32::try_from(on_device).unwrap_or(u32::MAX);
-            let (host, error) =
-                open_target(name, config, &parts, clock, &tell, (&buffers, files), on_device)?;
-            targets.push(host);
-            unusable.extend(error);
-        }
-        // A node goes on with the rest. Without any there is most likely a slip in what it was told.
-        if unusable.len() == targets.len()
-            && let Some(error) = unusable.into_iter().next()
-        {
-            return Err(error.into());
-        }
+        let Opened { setups, disks, folders } = open_targets(&mut parts, &mailbox)?;
+        let listener: Arc<dyn Listener> = Arc::new(mailbox.clone());
+        let network = file.map(|file| {
+            let config = NetworkConfig {
+                map: &file.map,
+                groups: &parts.groups,
+                node: file.node,
+                listen: file.listen,
+                secret: &file.secret,
+                clock,
+                link_rate: file.limits.link_rate,
+            };
+            Network::start(&config, &listener)
+                .map_err(|error| StartError::Network(file.listen, error))
+        });
+        let network = network.transpose()?;
+        let sockets = network.as_ref().map(Network::counters);
+        let Parts { groups, initiator, first_serial, links, repairs, register, .. } = parts;
+        let config = MemberConfig {
+            node: initiator.id.0,
+            began: clock.began(),
+            groups,
+            times: Times::production(initiator.answer_timeout),
+            initiator,
+            first_serial,
+            targets: setups,
+            links,
+            network: file.map(|file| slotcast_member::NetworkConfig {
+                map: file.map.clone(),
+                gone_after: file.gone_after,
+                max_chunk: MAX_CHUNK,
+            }),
+            repairs,
+            mistake: None,
+        };
         let (open, opened) = bounded(1);
-        let remote = network(&tell)?.map(Box::new);
-        let shared = remote.as_ref().map(|remote| remote.shared().clone());
-        let Parts { groups, asking, links, records, repairs, register, .. } = parts;
-        let reactor = Reactor::new(clock, groups, targets, asking, open, remote)
-            .over(links)
-            .recording(records)
-            .repairing(repairs);
+        let map_to_keep = Arc::default();
+        let paths = folders.iter().map(|(target, (path, _))| (*target, path.clone()));
+        let journal = Journal::new(paths.collect());
+        let hands = (disks, network);
+        let reactor = Reactor::new(clock, config, hands, journal, open, Arc::clone(&map_to_keep));
         let reactor = mailbox.start(reactor)?;
         let _ = opened.recv();
-        Ok(Node {
+        let mut node = Node {
             mailbox,
             reactor: Some(reactor),
-            network: shared,
+            sockets,
+            folders,
             keeper: None,
             serving,
             _register: register,
-        })
-    }
-
-    /// Its network; none of a cluster in one process.
-    pub(crate) fn network(&self) -> Option<&Shared> {
-        self.network.as_deref()
+        };
+        if let Some(file) = file {
+            node.keeper = Some(MapKeeper::start(file, node.mailbox.clone(), map_to_keep)?);
+        }
+        Ok(node)
     }
 
     /// How its HTTP connections are served.
@@ -497,8 +488,17 @@ impl Node {
 
     /// The most targets on which any chunk can be: failure domains of the smallest group, at most 8.
     pub fn most_replicas(&self) -> Receiver<usize> {
+        self.look(|member, _| member.groups().most_replicas())
+    }
+
+    /// What `look` finds, when it is its turn.
+    fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&mut Member, Time) -> T + Send + 'static,
+    ) -> Receiver<T> {
         let (reply, result) = oneshot::channel();
-        self.mailbox.put(Event::MostReplicas(reply));
+        let look = move |member: &mut Member, now| drop(reply.send(look(member, now)));
+        self.mailbox.put(Event::Look(Box::new(look)));
         result
     }
 
@@ -518,16 +518,38 @@ impl Node {
 
     /// What its machines heard and did since this was last asked, if it records.
     pub fn recorded(&self) -> Receiver<Recorded> {
-        let (reply, result) = oneshot::channel();
-        self.mailbox.put(Event::Recorded(reply));
-        result
+        self.look(|member, _| {
+            let (targets, initiator) = member.take_tapes();
+            Recorded { targets, initiator }
+        })
     }
 
     /// How its targets are.
     pub fn status(&self) -> Receiver<Vec<TargetStatus>> {
-        let (reply, result) = oneshot::channel();
-        self.mailbox.put(Event::Status(reply));
-        result
+        self.look(|member, now| member.target_status(now))
+    }
+
+    /// How its link to the other nodes is; none of a cluster in one process.
+    pub(crate) fn network(&self) -> Receiver<Option<Snapshot>> {
+        let (sockets, source) = (self.sockets.clone(), self.map_source().map(MapSource::to_string));
+        let problem = self.keeper.as_ref().and_then(MapKeeper::problem);
+        self.look(move |member, now| {
+            let (link, membership) = (member.link()?, member.membership_status()?);
+            Some(Snapshot {
+                node: member.node(),
+                peers: link.peers(now),
+                counters: link.counters(),
+                sockets: sockets?,
+                source: source.unwrap_or_default(),
+                problem: problem.or_else(|| membership.problem.clone()),
+                membership,
+            })
+        })
+    }
+
+    /// The folder of a target, and why it is not taken for it, if that is so.
+    pub(crate) fn folder(&self, target: TargetId) -> Option<&(PathBuf, Option<Refusal>)> {
+        self.folders.get(&target)
     }
 }
 
@@ -586,51 +608,83 @@ fn device(folder: &Path) -> Option<u64> {
     there.map(|metadata| metadata.dev())
 }
 
-/// A target on the folder at `path`, if it was opened; otherwise one that fails to open, with the error.
-fn open_target(
+/// Targets with their disks.
+struct Opened {
+    setups: Vec<TargetSetup>,
+    disks: BTreeMap<TargetId, Disk>,
+    folders: BTreeMap<TargetId, (PathBuf, Option<Refusal>)>,
+}
+
+/// Starts the disks of all targets. A node goes on with those whose folders can be used; without any there is
+/// most likely a slip in what it was told.
+fn open_targets(parts: &mut Parts<'_>, mailbox: &Mailbox) -> Result<Opened, StartError> {
+    let buffers = Arc::default();
+    let mut opened =
+        Opened { setups: Vec::new(), disks: BTreeMap::new(), folders: BTreeMap::new() };
+    let mut unusable = Vec::new();
+    let devices: Vec<_> = parts.targets.iter().map(|(_, path, _)| device(path)).collect();
+    let folders = std::mem::take(&mut parts.folders);
+    for (((id, path, config), own), folder) in parts.targets.iter().zip(&devices).zip(folders) {
+        let on_device = devices.iter().filter(|device| *device == own).count();
+        let rules = repair_rules(u32::try_from(on_device).unwrap_or(u32::MAX));
+        let (store, disk, error) = open_disk((*id, path, folder), parts, mailbox, &buffers)?;
+        opened.setups.push(TargetSetup {
+            id: *id,
+            target: config.clone(),
+            store,
+            repair: rules,
+            queue: Some(parts.queue),
+            records: parts.records,
+        });
+        opened.disks.insert(*id, disk);
+        let refusal = match &error {
+            Some(FolderError::Refused(refusal)) => Some((**refusal).clone()),
+            _ => None,
+        };
+        opened.folders.insert(*id, (path.to_path_buf(), refusal));
+        unusable.extend(error);
+    }
+    if unusable.len() == opened.setups.len()
+        && let Some(error) = unusable.into_iter().next()
+    {
+        return Err(error.into());
+    }
+    Ok(opened)
+}
+
+/// The disk of a target, and what its store is told: or if the folder cannot be used, one that fails, and why.
+fn open_disk(
     (id, path, folder): (TargetId, &Path, Result<Folder, FolderError>),
-    config: &TargetConfig,
     parts: &Parts<'_>,
-    clock: Clock,
-    tell: &Tell,
-    (buffers, files): (&Arc<Buffers>, OpenFiles),
-    on_device: u32,
-) -> Result<(TargetHost, Option<FolderError>), StartError> {
-    let tell = tell.clone();
-    let report: Report = Arc::new(move |op, result| tell(Event::Disk(id, op, result)));
+    mailbox: &Mailbox,
+    buffers: &Arc<Buffers>,
+) -> Result<(slotcast_store::Config, Disk, Option<FolderError>), StartError> {
+    let mailbox = mailbox.clone();
+    let report: Report = Arc::new(move |op, result| mailbox.put(Event::Disk(id, op, result)));
     let rate = parts.disk_rates.get(&id).copied().or(parts.limits.disk_rate);
-    let max_open = files.segment_files;
-    let (store, disk, unusable) = match folder {
+    let max_open = parts.files.segment_files;
+    let error = match folder {
         Ok(folder) => {
             let store = slotcast_store::Config { replicas: parts.replicas, ..folder.config() };
-            (store, Disk::start(folder, READERS, buffers.clone(), max_open, rate, &report)?, None)
+            let disk = Disk::start(folder, READERS, buffers.clone(), max_open, rate, &report)?;
+            return Ok((store, disk, None));
         }
         Err(error @ FolderError::Locked(_)) => return Err(error.into()),
-        Err(unusable) => {
-            // The system is out of something: no fault of the folder, and there at another start.
-            if let FolderError::Io { error, .. } = &unusable
-                && open_files::is_shortage(error)
-            {
-                return Err(unusable.into());
-            }
-            tracing::error!(target = id.0, folder = %path.display(), cause = %unusable, "folder unusable");
-            let store = slotcast_store::Config {
-                segment_size: parts.segment_size,
-                replicas: parts.replicas,
-                ..slotcast_store::Config::new(slotcast_store::Identity([0; 32]))
-            };
-            (store, Disk::unusable(&unusable, report), Some(unusable))
-        }
+        Err(error) => error,
     };
-    let members = parts.groups.members(config.group).len();
-    let repair = (Repair::new(repair_rules(on_device), config.position, members), parts.membership);
-    let refusal = match &unusable {
-        Some(FolderError::Refused(refusal)) => Some((**refusal).clone()),
-        _ => None,
+    // The system is out of something: no fault of the folder, and there at another start.
+    if let FolderError::Io { error: cause, .. } = &error
+        && open_files::is_shortage(cause)
+    {
+        return Err(error.into());
+    }
+    tracing::error!(target = id.0, folder = %path.display(), cause = %error, "folder unusable");
+    let store = slotcast_store::Config {
+        segment_size: parts.segment_size,
+        replicas: parts.replicas,
+        ..slotcast_store::Config::new(slotcast_store::Identity([0; 32]))
     };
-    let (name, how) = ((id, path.to_path_buf(), refusal), (parts.queue, parts.records));
-    let host = TargetHost::new(clock.now(), name, config.clone(), store, disk, repair, how);
-    Ok((host, unusable))
+    Ok((store, Disk::unusable(&error, report), Some(error)))
 }
 
 fn target_config(

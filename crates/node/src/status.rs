@@ -1,16 +1,33 @@
 //! How a node is, as people and programs read it.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use slotcast_member::map::name_of;
+use slotcast_member::{Counters, MembershipStatus, PeerStatus, TargetStatus};
 use slotcast_protocol::Membership;
 use slotcast_store::{DiskError, Standing};
 use slotcast_units::{Rate, Span};
 
-use crate::cluster::MapSource;
-use crate::network::{PeerStatus, Shared};
-use crate::reactor::TargetStatus;
+use crate::folder::Refusal;
+use crate::network::{SocketCounters, all_counters, refusals};
+use crate::node::Node;
+
+/// How a node's link to the others was at a moment.
+#[derive(Debug, Clone)]
+pub(crate) struct Snapshot {
+    pub(crate) node: u32,
+    pub(crate) peers: Vec<PeerStatus>,
+    pub(crate) counters: Counters,
+    pub(crate) sockets: Arc<SocketCounters>,
+    pub(crate) membership: MembershipStatus,
+    /// Where the map is kept.
+    pub(crate) source: String,
+    /// Why the newest map is not known or not followed.
+    pub(crate) problem: Option<String>,
+}
 
 /// One node.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -99,8 +116,10 @@ pub struct Target {
     pub void_bytes: u64,
     /// Its segments.
     pub segments: u32,
-    /// Chunks that turned out to be unreadable since the start.
+    /// Chunks whose content turned out to be wrong since the start, and then.
     pub lost_chunks: u64,
+    /// Chunks that the disk could not read when that was last tried: they do not count as stored here.
+    pub unreadable_chunks: u64,
     /// Segments that could not be read at the start.
     pub unreadable_segments: u32,
     /// Segments that compaction has freed since the start.
@@ -178,28 +197,20 @@ pub struct Walk {
 }
 
 impl NodeStatus {
-    /// Of these targets.
-    pub fn new(targets: &[TargetStatus]) -> NodeStatus {
-        NodeStatus {
+    /// Of `node`; none if it has stopped.
+    pub async fn of(node: &Node) -> Option<NodeStatus> {
+        let targets = node.status().await.ok()?;
+        let network = node.network().await.ok()?;
+        Some(NodeStatus {
             version: env!("CARGO_PKG_VERSION").into(),
-            targets: targets.iter().map(Target::new).collect(),
-            network: None,
-        }
-    }
-
-    /// The same with its network.
-    pub(crate) fn with_network(
-        self,
-        network: Option<&Shared>,
-        source: Option<&MapSource>,
-    ) -> NodeStatus {
-        let source = source.map(MapSource::to_string).unwrap_or_default();
-        NodeStatus { network: network.map(|shared| NetworkStatus::new(shared, source)), ..self }
+            targets: targets.iter().map(|of| Target::new(of, node.folder(of.target))).collect(),
+            network: network.map(NetworkStatus::new),
+        })
     }
 }
 
 impl NetworkStatus {
-    fn new(shared: &Shared, source: String) -> NetworkStatus {
+    fn new(snapshot: Snapshot) -> NetworkStatus {
         let owned = |(name, value): (&str, u64)| (name.to_owned(), value);
         let peer = |peer: PeerStatus| Peer {
             node: peer.node,
@@ -209,26 +220,27 @@ impl NetworkStatus {
             clock_doubt_ns: peer.clock.map(|(_, doubt)| doubt.as_ns()),
             multicast_groups: peer.multicast_groups,
         };
-        let standing = shared.standing().clone();
+        let Snapshot { node, peers, counters, sockets, membership: standing, .. } = snapshot;
         let map = MapStatus {
-            source,
+            source: snapshot.source,
             state: name_of(standing.membership).into(),
             may_be_stopped: standing.membership == Membership::Drained || standing.has_handed_over,
-            problem: standing.problem,
+            problem: snapshot.problem,
         };
         NetworkStatus {
             map,
-            node: shared.node(),
-            epoch: shared.epoch(),
-            peers: shared.peer_status().into_iter().map(peer).collect(),
-            counters: shared.counters().all().map(owned).into(),
-            refused: shared.counters().refused.all().map(owned).into(),
+            node,
+            epoch: standing.epoch,
+            peers: peers.into_iter().map(peer).collect(),
+            counters: all_counters(&sockets, &counters).map(owned).into(),
+            refused: refusals(&sockets, &counters).map(owned).into(),
         }
     }
 }
 
 impl Target {
-    fn new(status: &TargetStatus) -> Target {
+    fn new(status: &TargetStatus, folder: Option<&(PathBuf, Option<Refusal>)>) -> Target {
+        let path = folder.map_or(Path::new(""), |(path, _)| path);
         let (state, reason) = match status.standing {
             Standing::Opening => ("opening", None),
             Standing::Open => ("open", None),
@@ -238,10 +250,10 @@ impl Target {
             Standing::Failed(error) => ("failed", Some(error.to_string())),
         };
         let numbers = &status.statistics;
-        let refusal = status.refusal.as_ref();
+        let refusal = folder.and_then(|(_, refusal)| refusal.as_ref());
         Target {
             target: status.target.0,
-            folder: status.path.display().to_string(),
+            folder: path.display().to_string(),
             state: state.into(),
             reason: refusal.map(|refusal| refusal.found.clone()).or(reason),
             expected: refusal.map(|refusal| refusal.expected.clone()),
@@ -251,6 +263,7 @@ impl Target {
             void_bytes: numbers.void_bytes,
             segments: numbers.segments,
             lost_chunks: numbers.lost,
+            unreadable_chunks: numbers.unreadable_chunks,
             unreadable_segments: numbers.unreadable_segments,
             compacted_segments: numbers.compacted,
             flushed_batches: numbers.batches,
@@ -261,7 +274,7 @@ impl Target {
             disk_busy_ns: status.load.disk_busy.as_ns(),
             disk_rate_bytes_per_s: status.load.disk_rate.map(bytes_per_s),
             link_rate_bytes_per_s: status.load.link_rate.map(bytes_per_s),
-            free_bytes: free_bytes(&status.path),
+            free_bytes: free_bytes(path),
             repair: Repair::new(status),
         }
     }
@@ -272,7 +285,7 @@ impl Repair {
         let numbers = &status.repair;
         let seconds = |span: Span| span.as_ns() as f64 / 1e9;
         let held = status.statistics.chunks;
-        let walk = status.walk.map(|walk| {
+        let walk = status.scan.map(|walk| {
             let (healed, time) = (walk.pace.healed as f64, seconds(walk.pace.span));
             Walk {
                 visited_chunks: walk.visited,
@@ -303,7 +316,7 @@ fn bytes_per_s(rate: Rate) -> u64 {
 }
 
 /// What an ordinary user may still write there.
-fn free_bytes(folder: &std::path::Path) -> Option<u64> {
+fn free_bytes(folder: &Path) -> Option<u64> {
     let file_system = rustix::fs::statvfs(folder).ok()?;
     Some(file_system.f_bavail.saturating_mul(file_system.f_frsize))
 }

@@ -25,7 +25,7 @@ fn walked(node: &Node) -> Vec<TargetStatus> {
     let patience = Instant::now() + Duration::from_secs(120);
     loop {
         let status = status(node);
-        if status.iter().all(|target| target.repair.walks > 0 && target.walk.is_none()) {
+        if status.iter().all(|target| target.repair.walks > 0 && target.scan.is_none()) {
             return status;
         }
         assert!(Instant::now() < patience, "{status:#?}");

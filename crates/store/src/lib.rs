@@ -8,7 +8,6 @@
 //! [`Store`] is a state machine as those of the protocol are: inputs go in, [`Effect`]s come out, among
 //! them the disk operations that its host is to carry out ([`Op`]), whose results come back as inputs.
 //! The node runs it on files, the simulator on disks that tear, lose and rot what was written.
-//! [`StoringTarget`] is a whole target: this store, and the protocol's machine in front of it.
 //!
 //! # What it promises
 //!
@@ -48,7 +47,6 @@ mod opening;
 mod record;
 mod scan;
 mod store;
-mod target;
 
 use slotcast_disk::{content, io};
 
@@ -58,4 +56,3 @@ pub use record::Identity;
 pub use store::{
     Config, Effect, Input, ReadError, Standing, Statistics, Store, Ticket, WriteError,
 };
-pub use target::{QueueRule, StoringEffect, StoringTarget};

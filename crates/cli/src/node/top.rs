@@ -135,7 +135,8 @@ mod tests {
     fn status(received_bytes: u64, disk_busy_ns: u64) -> NodeStatus {
         let target = serde_json::json!({
             "target": 3, "folder": "f", "state": "open", "chunks": 2, "content_bytes": 8192,
-            "void_bytes": 0, "segments": 1, "lost_chunks": 0, "unreadable_segments": 0,
+            "void_bytes": 0, "segments": 1, "lost_chunks": 0, "unreadable_chunks": 0,
+            "unreadable_segments": 0,
             "compacted_segments": 0, "flushed_batches": 1, "windows": 4, "chunks_at_disk": 5,
             "received_bytes": received_bytes, "sent_bytes": 0, "disk_busy_ns": disk_busy_ns,
             "free_bytes": 1_048_576,

@@ -7,17 +7,12 @@ use serde_json::Value;
 use crate::crates::{CRATES, Crate, Part};
 use crate::{printed, root};
 
-/// A dependency of one crate of the workspace on another.
+/// A dependency of one crate of the workspace on another, be it only of its tests, examples or benchmarks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Arrow {
     from: String,
     to: String,
-    /// Of tests, examples and benchmarks only.
-    is_dev: bool,
 }
-
-/// Tests that look outwards. This list may only shrink.
-const DEV_EXCEPTIONS: &[(&str, &str)] = &[("slotcast-node", "slotcast-sim")];
 
 /// What the manifests say, asked of Cargo: packages with their folders, and arrows between them.
 fn workspace() -> (Vec<(String, String)>, Vec<Arrow>) {
@@ -37,7 +32,7 @@ fn workspace() -> (Vec<(String, String)>, Vec<Arrow>) {
         for dependency in package["dependencies"].as_array().expect("dependencies") {
             if dependency["path"].is_string() {
                 let (from, to) = (name.clone(), text(&dependency["name"]));
-                arrows.push(Arrow { from, to, is_dev: dependency["kind"] == "dev" });
+                arrows.push(Arrow { from, to });
             }
         }
     }
@@ -46,15 +41,12 @@ fn workspace() -> (Vec<(String, String)>, Vec<Arrow>) {
 
 /// What is wrong with `arrow`.
 fn problem(arrow: &Arrow) -> Option<String> {
-    let Arrow { from, to, is_dev } = arrow;
+    let Arrow { from, to } = arrow;
     let place = |name: &str| CRATES.iter().position(|known| known.package == name);
     let (Some(a), Some(b)) = (place(from), place(to)) else {
         return Some(format!("{from} -> {to}: not in the table of crates"));
     };
     let (user, used): (Crate, Crate) = (CRATES[a], CRATES[b]);
-    if *is_dev && DEV_EXCEPTIONS.contains(&(user.package, used.package)) {
-        return None;
-    }
     if b >= a {
         return Some(format!("{from} -> {to}: points outwards"));
     }
@@ -76,10 +68,6 @@ fn arrows_point_inwards() {
     known.sort();
     there.sort();
     assert_eq!(there, known, "the table of crates is not what there is");
-    for (from, to) in DEV_EXCEPTIONS {
-        let needed = arrows.iter().any(|arrow| arrow.from == *from && arrow.to == *to);
-        assert!(needed, "{from} -> {to} is an exception no more: strike it");
-    }
 }
 
 #[test]
@@ -92,25 +80,24 @@ fn the_table_of_crates_goes_from_ring_to_ring() {
 
 #[test]
 fn planted_arrows_are_found() {
-    let found = |from: &str, to: &str, is_dev| {
-        problem(&Arrow { from: from.into(), to: to.into(), is_dev }).unwrap_or_default()
+    let found = |from: &str, to: &str| {
+        problem(&Arrow { from: from.into(), to: to.into() }).unwrap_or_default()
     };
     for (from, to, complaint) in [
         ("slotcast-units", "slotcast-protocol", "points outwards"),
         ("slotcast-sim", "slotcast-lab", "points outwards"),
         ("slotcast-scenario", "slotcast-scenario", "points outwards"),
+        ("slotcast-store", "slotcast-sim", "points outwards"),
         ("slotcast-node", "slotcast-stripe", "Store may not use Study"),
         ("slotcast-node", "slotcast-engine", "Store may not use Kernel"),
+        ("slotcast-node", "slotcast-sim", "may not use Simulator"),
         ("slotcast-lab", "slotcast-schedulers", "Lab may not use Study"),
         ("slotcast-lustre", "slotcast-node", "Study may not use Store"),
         ("slotcast-lustre", "slotcast-sim", "Study may not use Simulator"),
         ("slotcast-lab", "slotcast-new", "not in the table of crates"),
     ] {
-        for is_dev in [false, true] {
-            assert!(found(from, to, is_dev).ends_with(complaint), "{from} -> {to}");
-        }
+        assert!(found(from, to).ends_with(complaint), "{from} -> {to}");
     }
-    assert_eq!(found("slotcast", "slotcast-lustre", false), "");
-    assert_eq!(found("slotcast-node", "slotcast-sim", true), "");
-    assert!(found("slotcast-node", "slotcast-sim", false).ends_with("may not use Simulator"));
+    assert_eq!(found("slotcast", "slotcast-lustre"), "");
+    assert_eq!(found("slotcast-store", "slotcast-faults"), "");
 }

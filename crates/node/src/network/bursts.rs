@@ -3,8 +3,6 @@
 use slotcast_units::{Span, Time};
 use tracing::{debug, warn};
 
-use super::counters::Refusals;
-
 /// How often the counters are looked at while nothing is refused, and while something is.
 const QUIET: Span = Span::from_secs(1);
 const BURST: Span = Span::from_secs(10);
@@ -18,12 +16,12 @@ pub(super) struct Bursts {
 
 impl Bursts {
     /// Looks at the counters if it is time to.
-    pub(super) fn look(&mut self, now: Time, refused: &Refusals) {
+    pub(super) fn look(&mut self, now: Time, refused: impl FnOnce() -> [(&'static str, u64); 8]) {
         if now < self.next {
             return;
         }
         self.next = now + QUIET;
-        for ((reason, count), told) in refused.all().into_iter().zip(&mut self.told) {
+        for ((reason, count), told) in refused().into_iter().zip(&mut self.told) {
             let datagrams = count - *told;
             if datagrams == 0 {
                 continue;

@@ -1,21 +1,24 @@
 //! Measures the network alone: chunks from one node to another of this process, over the loopback.
 
 use std::io;
-use std::net::UdpSocket;
-use std::sync::Arc;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::unbounded;
-use slotcast_protocol::{Delivery, GroupId, InitiatorId, Members, Membership, RequestId, TargetId};
+use crossbeam_channel::{Sender, unbounded};
+use slotcast_member::{
+    ClusterMap, Counters, Effect, FailureDomain, Link, LinkEvent, MapNode, Times,
+};
+use slotcast_protocol::{
+    Delivery, GroupId, GroupMap, InitiatorId, Members, Membership, RequestId, TargetId,
+};
 use slotcast_store::Content;
-use slotcast_transport::PeerChange;
-use slotcast_units::{Rate, Span};
+use slotcast_transport::{Datagram, PeerChange};
+use slotcast_units::{Rate, Span, Time};
 
-use super::{Network, NetworkConfig, NetworkEvent, ToSend};
+use super::{Listener, MAX_CHUNK, Network, NetworkConfig};
 use crate::clock::Clock;
-use crate::cluster::{ClusterMap, FailureDomain, MapNode};
-use crate::mailbox::Tell;
-use crate::reactor::Event;
 
 /// What came of a measurement.
 #[derive(Debug, Clone, Copy)]
@@ -67,36 +70,10 @@ pub fn loopback(
         seats: None,
     };
     let groups = map.groups().map_err(io::Error::other)?;
-    let start = |number: u32| {
-        let (events, inbox) = unbounded();
-        let listen = map.nodes[number as usize].address;
-        let clock = Clock::start_at_date();
-        let secret = &[7; 32];
-        let config = NetworkConfig {
-            map: &map,
-            groups: &groups,
-            node: number,
-            listen,
-            secret,
-            clock,
-            link_rate: None,
-        };
-        let tell: Tell = Arc::new(move |event| drop(events.send(event)));
-        Network::start(&config, &tell).map(|mut network| {
-            network.join();
-            (network, inbox)
-        })
-    };
-    let (sender, sender_events) = start(0)?;
-    let (_receiver, receiver_events) = start(1)?;
-    let up = sender_events.recv_timeout(Duration::from_secs(10));
-    let is_up = |event: &Event| match event {
-        Event::Network(event) => matches!(**event, NetworkEvent::Peer(1, PeerChange::Up)),
-        _ => false,
-    };
-    if !up.is_ok_and(|event| is_up(&event)) {
-        return Err(io::Error::other("the nodes do not hear each other"));
-    }
+    let [(sender, sender_events), (receiver, receiver_events)] =
+        [start(&map, &groups, 0)?, start(&map, &groups, 1)?];
+    let is_up = |event: &LinkEvent| matches!(event, LinkEvent::Peer(1, PeerChange::Up));
+    while !is_up(&sender_events.recv_timeout(Duration::from_secs(10)).map_err(io::Error::other)?) {}
     let begun = Instant::now();
     let (mut sent, mut ended) = (0u32, 0u64);
     let mut result =
@@ -106,24 +83,19 @@ pub fn loopback(
             let content = contents[sent as usize % contents.len()].clone();
             let request = RequestId { initiator: InitiatorId(0), serial: sent };
             let members = Members::from_bits(2);
-            let start = sender.shared.clock.now();
-            let to_send =
-                ToSend { request, group: GroupId(0), members, content, start, source: None };
-            sender.send_put(start, &to_send, &[(1, members)]);
+            sender.put(request, members, &content);
             sent += 1;
         }
         if u64::from(sent) == ended {
             break;
         }
         match receiver_events.recv_timeout(Duration::from_secs(10)) {
-            Ok(Event::Network(event)) => {
-                if let NetworkEvent::Arrived(received) = *event {
-                    match received.content.is_some() {
-                        true => result.arrived += 1,
-                        false => result.failed += 1,
-                    }
-                    ended += 1;
+            Ok(LinkEvent::Arrived { content, .. }) => {
+                match content.is_some() {
+                    true => result.arrived += 1,
+                    false => result.failed += 1,
                 }
+                ended += 1;
             }
             Ok(_) => {}
             Err(_) => {
@@ -133,7 +105,116 @@ pub fn loopback(
         }
     }
     result.elapsed = begun.elapsed();
-    let counters = sender.shared.counters();
-    result.repeated = counters.repeated_pieces.load(std::sync::atomic::Ordering::Relaxed);
+    result.repeated = sender.counters().repeated_pieces;
+    [sender, receiver].into_iter().for_each(|post| post.stop());
     Ok(result)
+}
+
+/// A link with the network that carries out what it wants.
+struct Post(Mutex<Worked>);
+
+struct Worked {
+    clock: Clock,
+    link: Link,
+    network: Option<Network>,
+    events: Sender<LinkEvent>,
+}
+
+impl Worked {
+    fn work(&mut self, act: impl FnOnce(&mut Link, Time, &mut Vec<Effect>, &mut Vec<LinkEvent>)) {
+        let (now, mut effects, mut events) = (self.clock.now(), Vec::new(), Vec::new());
+        act(&mut self.link, now, &mut effects, &mut events);
+        for effect in effects {
+            match (effect, &mut self.network) {
+                (Effect::Send(to, datagram), Some(network)) => {
+                    network.post(vec![(to, datagram)]).send();
+                }
+                (Effect::SendPieces(pass), Some(network)) => network.send_pieces(pass),
+                _ => {}
+            }
+        }
+        events.into_iter().for_each(|event| drop(self.events.send(event)));
+    }
+}
+
+impl Post {
+    fn work(&self, act: impl FnOnce(&mut Link, Time, &mut Vec<Effect>, &mut Vec<LinkEvent>)) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).work(act);
+    }
+
+    fn put(&self, request: RequestId, members: Members, content: &Content) {
+        self.work(|link, now, effects, _| {
+            link.send_put(now, (request, GroupId(0), members), content, now, effects);
+        });
+    }
+
+    /// Its threads hold it: they end before it is dropped.
+    fn stop(&self) {
+        let network = self.0.lock().unwrap_or_else(PoisonError::into_inner).network.take();
+        drop(network);
+    }
+
+    fn counters(&self) -> Counters {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).link.counters()
+    }
+}
+
+impl Listener for Post {
+    fn heard(
+        &self,
+        via: Option<GroupId>,
+        datagrams: &mut dyn Iterator<Item = (SocketAddr, Datagram<'_>)>,
+    ) -> Option<Counters> {
+        self.work(|link, now, effects, events| {
+            for (from, datagram) in datagrams {
+                link.datagram(now, (from, via), &datagram, effects, events);
+            }
+        });
+        None
+    }
+
+    fn left(&self, transfer: u32) {
+        self.work(|link, now, effects, events| link.left(now, transfer, effects, events));
+    }
+}
+
+/// Starts one of the two, with a thread that does what is due until the post is dropped.
+fn start(
+    map: &ClusterMap,
+    groups: &GroupMap,
+    number: u32,
+) -> io::Result<(Arc<Post>, crossbeam_channel::Receiver<LinkEvent>)> {
+    let (events, inbox) = unbounded();
+    let clock = Clock::start_at_date();
+    let times = Times::production(Span::from_ms(3));
+    let config = slotcast_member::NetworkConfig {
+        map: map.clone(),
+        gone_after: Span::from_secs(600),
+        max_chunk: MAX_CHUNK,
+    };
+    let own = (number, clock.began());
+    let link = Link::new(clock.now(), own, &config, groups, times);
+    let post = Arc::new(Post(Mutex::new(Worked { clock, link, network: None, events })));
+    let listener: Arc<dyn Listener> = post.clone();
+    let config = NetworkConfig {
+        map,
+        groups,
+        node: number,
+        listen: map.nodes[number as usize].address,
+        secret: &[7; 32],
+        clock,
+        link_rate: None,
+    };
+    let network = Network::start(&config, &listener)?;
+    post.0.lock().unwrap_or_else(PoisonError::into_inner).network = Some(network);
+    post.work(|link, now, _, _| link.join(now));
+    let worker = Arc::downgrade(&post);
+    thread::Builder::new().name("due".into()).spawn(move || {
+        while let Some(post) = worker.upgrade() {
+            post.work(|link, now, effects, events| link.wake(now, effects, events));
+            drop(post);
+            thread::sleep(Duration::from_micros(200));
+        }
+    })?;
+    Ok((post, inbox))
 }

@@ -1,43 +1,41 @@
-//! The second transport: datagrams between the nodes of a cluster.
+//! UDP between the nodes of a cluster: carries out what a member sends, and tells it what has come.
 //!
 //! ```text
-//! reactor ── control messages ──────────────> socket ──> other nodes
-//!    │ └──── chunks ──> sender (paced) ─────────┘
-//!    └<───── events ─── receiver <── sockets: of this node, and of its groups' multicast
+//! member ── datagrams ──────────────────────> socket ──> other nodes
+//!   │ └──── passes of chunks ──> sender (paced) ─┘
+//!   └<───── datagrams ─── receiver <── sockets: of this node, and of its groups' multicast
 //! ```
 //!
-//! Control messages leave from the reactor's own thread: a change of threads costs more than the system call.
-//! What to believe, repeat and translate is decided in `slotcast-transport`.
+//! Single datagrams leave from the thread that has worked the member: a change of threads costs more than the
+//! system call. Seals are written and checked here, outside of the member's lock.
 
 mod bursts;
 mod counters;
 pub mod measure;
-mod peer;
 mod receiver;
 mod sender;
-mod shared;
 mod socket;
 
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
-use crossbeam_channel::{Sender, bounded, unbounded};
-use slotcast_protocol::{GroupId, GroupMap, Members, Message, RequestId, TargetId};
-use slotcast_store::Content;
-use slotcast_transport::{Address, Body, Key, PeerChange, SilenceRules};
-use slotcast_units::{Rate, Span, Time};
+use crossbeam_channel::{Sender, unbounded};
+use slotcast_member::{ClusterMap, Counters, Pass};
+use slotcast_protocol::{GroupId, GroupMap};
+use slotcast_schedule::TokenBucket;
+use slotcast_transport::{Datagram, Key};
+use slotcast_units::{Rate, Span};
 
-pub(crate) use peer::PeerStatus;
-use sender::{Outgoing, ToSender};
-pub(crate) use shared::{Shared, timing};
+pub(crate) use counters::{SocketCounters, all_counters, refusals};
 
 use crate::clock::Clock;
-use crate::cluster::ClusterMap;
-use crate::limits::link_bucket;
-use crate::mailbox::Tell;
+use counters::count;
+use sender::ToSender;
+use socket::Socket;
 
 /// What a node needs for its network.
 pub(crate) struct NetworkConfig<'a> {
@@ -51,61 +49,68 @@ pub(crate) struct NetworkConfig<'a> {
     pub(crate) link_rate: Option<Rate>,
 }
 
-/// Something that the network tells the reactor.
-#[derive(Debug)]
-pub(crate) enum NetworkEvent {
-    /// A message came.
-    Heard(Heard),
-    /// A chunk came, or was given up.
-    Arrived(Received),
-    /// The chunk of a get has left.
-    Sent(TargetId, RequestId),
-    /// The chunk of a put did not reach these members.
-    NotReached(RequestId, Members),
-    /// A peer is heard again, or not any more.
-    Peer(u32, PeerChange),
-    /// A peer that was heard before is another incarnation now: it has forgotten its promises, and may have
-    /// lost what it held.
-    Restarted(u32),
+/// Whoever is told what has come and what has left.
+pub(crate) trait Listener: Send + Sync {
+    /// Datagrams came, whose seals are right; by the multicast of a group, or to the node itself. Gives what was
+    /// counted of all that came so far.
+    fn heard(
+        &self,
+        via: Option<GroupId>,
+        datagrams: &mut dyn Iterator<Item = (SocketAddr, Datagram<'_>)>,
+    ) -> Option<Counters>;
+
+    /// All pieces of a pass of this transfer have left.
+    fn left(&self, transfer: u32);
 }
 
-/// A message, as it was said: on the sender's clock.
-#[derive(Debug)]
-pub(crate) struct Heard {
-    pub(crate) from: u32,
-    pub(crate) to: Address,
-    pub(crate) message: Message,
-    pub(crate) sent_at: Time,
-    pub(crate) received: Time,
-    /// By how much the sender's clock is ahead.
-    pub(crate) ahead: i64,
-    /// The sender has a later version of the cluster map.
-    pub(crate) knows_more: bool,
+/// What the threads of a network share.
+struct Shared {
+    key: Key,
+    clock: Clock,
+    socket: Socket,
+    counters: Arc<SocketCounters>,
+    /// Counts all datagrams of this incarnation, as they leave.
+    sequence: AtomicU64,
+    stops: AtomicBool,
 }
 
-/// A chunk that was sent to this node.
-#[derive(Debug)]
-pub(crate) struct Received {
-    pub(crate) is_get: bool,
-    pub(crate) request: RequestId,
-    pub(crate) group: GroupId,
-    pub(crate) members: Members,
-    /// The chunk, if all of it came and its hash is its name.
-    pub(crate) content: Option<Content>,
-    pub(crate) name: slotcast_protocol::ChunkId,
-    /// From its first piece to its last.
-    pub(crate) took: Span,
+impl Shared {
+    /// The numbers of the next `count` datagrams, from the first on.
+    fn number(&self, count: u64) -> u64 {
+        self.sequence.fetch_add(count, Ordering::Relaxed)
+    }
+
+    /// Sends datagrams that lie one after another, of `length` bytes each but the last.
+    fn send(&self, to: SocketAddr, bytes: &[u8], length: usize, datagrams: u64) {
+        match self.socket.send(to, bytes, length) {
+            Ok(()) => {
+                count(&self.counters.sent, datagrams);
+                count(&self.counters.sent_bytes, bytes.len() as u64);
+            }
+            // What is lost is repeated; that it was lost here is seen in the metrics.
+            Err(_) => count(&self.counters.send_failures, datagrams),
+        }
+    }
 }
 
-/// A chunk to be sent.
-pub(crate) struct ToSend {
-    pub(crate) request: RequestId,
-    pub(crate) group: GroupId,
-    pub(crate) members: Members,
-    pub(crate) content: Content,
-    pub(crate) start: Time,
-    /// The target that answers a get with it; none for a put.
-    pub(crate) source: Option<TargetId>,
+/// Datagrams on their way to the socket. A call of the system takes longer than most of what a member does, so they
+/// are sealed and sent when its lock is free again.
+pub(crate) struct Post {
+    shared: Arc<Shared>,
+    datagrams: Vec<(SocketAddr, Datagram<'static>)>,
+}
+
+impl Post {
+    /// Seals them and sends them.
+    pub(crate) fn send(self) {
+        let mut buffer = Vec::with_capacity(512);
+        for (to, mut datagram) in self.datagrams {
+            buffer.clear();
+            datagram.header.sequence = self.shared.number(1);
+            let length = datagram.encode(&self.shared.key, &mut buffer);
+            self.shared.send(to, &buffer, length, 1);
+        }
+    }
 }
 
 /// The network of a node. Dropping it ends its threads.
@@ -113,116 +118,63 @@ pub(crate) struct Network {
     shared: Arc<Shared>,
     sender: Sender<ToSender>,
     threads: Vec<JoinHandle<()>>,
-    /// The threads wait until it is dropped. Nothing is sent on it.
-    gate: Option<Sender<()>>,
+}
+
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Network").finish_non_exhaustive()
+    }
 }
 
 impl Network {
-    /// Opens the sockets. Nothing is sent and heard before [`Network::join`].
-    pub(crate) fn start(config: &NetworkConfig<'_>, tell: &Tell) -> io::Result<Network> {
-        let shared = Arc::new(Shared::new(config, Key::new(config.secret))?);
-        let multicast = receiver::multicast_sockets(config, &shared);
+    /// Opens the sockets, and begins to tell `listener` of what comes.
+    pub(crate) fn start(
+        config: &NetworkConfig<'_>,
+        listener: &Arc<dyn Listener>,
+    ) -> io::Result<Network> {
+        let shared = Arc::new(Shared {
+            key: Key::new(config.secret),
+            clock: config.clock,
+            socket: Socket::bind(config.listen)?,
+            counters: Arc::default(),
+            sequence: AtomicU64::new(0),
+            stops: AtomicBool::new(false),
+        });
+        let multicast = receiver::multicast_sockets(config);
         let (to_sender, for_sender) = unbounded();
-        let mut threads = Vec::new();
-        let (gate, at_gate) = bounded::<()>(0);
-        let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
-            let at_gate = at_gate.clone();
-            thread::Builder::new().name(name.into()).spawn(move || {
-                let _ = at_gate.recv();
-                run();
-            })
-        };
-        let sender = sender::Chunks::new(
+        let limit = config.link_rate.map(|rate| TokenBucket::new(rate, Span::ZERO));
+        let sender = sender::Passes::new(
             shared.clone(),
             for_sender,
-            tell.clone(),
-            config.link_rate.map(link_bucket),
+            listener.clone(),
+            config.map.datagram,
+            limit,
         );
-        threads.push(spawn("udp-send", Box::new(move || sender.run()))?);
-        let receiver =
-            receiver::Receiver::new(shared.clone(), multicast, tell.clone(), to_sender.clone());
-        threads.push(spawn("udp-receive", Box::new(move || receiver.run()))?);
-        Ok(Network { shared, sender: to_sender, threads, gate: Some(gate) })
+        let receiver = receiver::Receiver::new(shared.clone(), multicast, listener.clone());
+        let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
+            thread::Builder::new().name(name.into()).spawn(run)
+        };
+        let threads = vec![
+            spawn("udp-send", Box::new(move || sender.run()))?,
+            spawn("udp-receive", Box::new(move || receiver.run()))?,
+        ];
+        Ok(Network { shared, sender: to_sender, threads })
     }
 
-    /// Begins to speak with the other nodes.
-    pub(crate) fn join(&mut self) {
-        self.gate = None;
+    /// What the sockets have counted.
+    pub(crate) fn counters(&self) -> Arc<SocketCounters> {
+        self.shared.counters.clone()
     }
 
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
-        &self.shared
+    /// Datagrams that are to be sent, by whoever has time for it.
+    pub(crate) fn post(&self, datagrams: Vec<(SocketAddr, Datagram<'static>)>) -> Post {
+        Post { shared: self.shared.clone(), datagrams }
     }
 
-    /// Says something to the initiator of a node.
-    pub(crate) fn tell_initiator(&self, node: u32, message: Message) {
-        self.shared.send_to(node, Body::Control(Address::Initiator, message));
-    }
-
-    /// Says something to members of a group: by multicast if it reaches all of the nodes, and else to each.
-    pub(crate) fn tell_group(
-        &self,
-        now: Time,
-        group: GroupId,
-        to: &[(u32, Members)],
-        message: Message,
-    ) {
-        let all = to.iter().fold(Members::NONE, |all, (_, members)| all.union(*members));
-        let reaches = |(node, _): &(u32, Members)| self.shared.reaches(now, *node, group);
-        if to.len() > 1
-            && let Some(address) = self.shared.multicast_of(group)
-            && to.iter().all(reaches)
-        {
-            if matches!(message, Message::PutRequest(_) | Message::GetRequest(_)) {
-                let mut reach = self.shared.reach();
-                to.iter().for_each(|(node, _)| reach.asked(now, *node));
-            }
-            let body = Body::Control(Address::Group(group, all), message);
-            self.shared.send_multicast(address, body);
-            return;
-        }
-        for (node, members) in to {
-            self.shared.send_to(*node, Body::Control(Address::Group(group, *members), message));
-        }
-    }
-
-    /// Sends a chunk to the nodes of the members of a put: in one multicast where that is how chunks travel
-    /// and the nodes hear it, to the others one after another.
-    pub(crate) fn send_put(&self, now: Time, to_send: &ToSend, to: &[(u32, Members)]) {
-        let length = to_send.content.bytes().len();
-        let mut start = to_send.start;
-        let address = self.shared.multicast_of(to_send.group);
-        let (heard, rest): (Vec<(u32, Members)>, Vec<_>) =
-            to.iter().copied().partition(|(node, _)| {
-                self.shared.sends_chunks_by_multicast()
-                    && to.len() > 1
-                    && self.shared.reaches(now, *node, to_send.group)
-            });
-        if let Some(address) = address
-            && !heard.is_empty()
-        {
-            self.give(Outgoing::new(&self.shared, to_send, heard, address, start));
-            start += self.shared.transfer(length);
-        }
-        for to in rest {
-            let Some(address) = self.shared.address_of(to.0) else { continue };
-            self.give(Outgoing::new(&self.shared, to_send, vec![to], address, start));
-            start += self.shared.transfer(length);
-        }
-    }
-
-    /// Sends a chunk to the node that asked for it.
-    pub(crate) fn send_get(&self, to_send: &ToSend) {
-        let node = to_send.request.initiator.0;
-        if let Some(address) = self.shared.address_of(node) {
-            let to = vec![(node, to_send.members)];
-            self.give(Outgoing::new(&self.shared, to_send, to, address, to_send.start));
-        }
-    }
-
-    fn give(&self, outgoing: Outgoing) {
+    /// Sends the pieces of a pass, each in its time.
+    pub(crate) fn send_pieces(&self, pass: Box<Pass>) {
         // The thread lives as long as this: it cannot fail.
-        let _ = self.sender.send(ToSender::Chunk(Box::new(outgoing)));
+        let _ = self.sender.send(ToSender::Pass(pass));
     }
 }
 
@@ -230,7 +182,6 @@ impl Drop for Network {
     fn drop(&mut self) {
         self.shared.stops.store(true, Ordering::Relaxed);
         let _ = self.sender.send(ToSender::Stop);
-        self.gate = None;
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
@@ -238,14 +189,4 @@ impl Drop for Network {
 }
 
 /// Chunks up to this length travel; it is the longest that HTTP takes.
-pub(crate) const MOST_CHUNK: u32 = 8 << 20;
-
-/// How often a node says something to each peer, so that clocks are compared and silence is noticed.
-pub(crate) const BEAT: Span = Span::from_ms(100);
-/// The same while nothing is known of some peer and this node is young.
-pub(crate) const FIRST_BEAT: Span = Span::from_ms(50);
-/// How long it is.
-pub(crate) const YOUTH: Span = Span::from_secs(5);
-/// Four beats may be lost before requests do not wait for a peer.
-const SILENCE: SilenceRules =
-    SilenceRules { unresponsive: Span::from_ms(450), silence: Span::from_ms(2500) };
+pub(crate) const MAX_CHUNK: u32 = 8 << 20;

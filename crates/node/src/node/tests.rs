@@ -10,6 +10,7 @@ use slotcast_units::Time;
 
 use super::*;
 use crate::cluster::{ClusterMap, FailureDomain, MapNode, MapSource, TargetFolder};
+use crate::network::refusals;
 
 fn free_addresses<const N: usize>() -> [SocketAddr; N] {
     let sockets = [(); N].map(|()| UdpSocket::bind("127.0.0.1:0").expect("a free port"));
@@ -74,16 +75,18 @@ fn clocks_that_are_hours_apart_make_no_difference() {
             assert_eq!(got, Ok(content(n)), "{n}");
         }
     }
-    let status = nodes[0].network().expect("a network").peer_status();
-    let ahead: Vec<i64> =
-        status.iter().map(|peer| peer.clock.expect("stamps came").0 / 1_000_000_000).collect();
+    let snapshot =
+        |node: &Node| node.network().blocking_recv().expect("an answer").expect("a network");
+    let ahead: Vec<i64> = snapshot(&nodes[0])
+        .peers
+        .iter()
+        .map(|peer| peer.clock.expect("stamps came").0 / 1_000_000_000)
+        .collect();
     let near = |ahead: i64, hours: i64| (ahead - hours * 3600).abs() < 60;
     assert!(near(ahead[0], 3) && near(ahead[1], -499_999), "{ahead:?}");
     // Chunks came in their windows, and nobody took an offer for nonsense: all were placed at the first try.
     for node in &nodes {
-        let counters = node.network().expect("a network").counters().all();
-        let given_up = counters.iter().find(|(name, _)| *name == "chunks_given_up");
-        assert_eq!(given_up, Some(&("chunks_given_up", 0)));
+        assert_eq!(snapshot(node).counters.chunks_given_up, 0);
     }
 }
 
@@ -158,8 +161,11 @@ fn get_request(initiator: u32) -> Body<'static> {
 
 /// Waits until `reason` has been counted `times` times.
 fn refused(node: &Node, reason: &str, times: u64) {
-    let refused = &node.network().expect("a network").counters().refused;
-    let count = || refused.all().iter().find(|(name, _)| *name == reason).expect("a reason").1;
+    let count = || {
+        let network = node.network().blocking_recv().expect("an answer").expect("a network");
+        let refused = refusals(&network.sockets, &network.counters);
+        refused.iter().find(|(name, _)| *name == reason).expect("a reason").1
+    };
     while count() < times {
         thread::sleep(Duration::from_millis(5));
     }

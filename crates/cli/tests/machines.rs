@@ -6,16 +6,15 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 
 use bytes::Bytes;
+use slotcast_member::{Circumstances, Effect, Outbox, StorageTarget, TargetInput, TargetSetup};
 use slotcast_node::{Hosting, Limits, Machines, Node, QueueRule, TargetStatus};
 use slotcast_protocol::tape::{TargetEntry, TargetHeard};
-use slotcast_protocol::{ChunkId, Message, TargetEffect, TargetId};
+use slotcast_protocol::{ChunkId, Membership, Message, RepairRules, TargetEffect, TargetId};
 use slotcast_sim::{
     Difference, MachineConfigs, Scenario, Tapes, Ties, machine_configs, record, replay,
 };
-use slotcast_store::{
-    Config, Content, Identity, Op, OpId, Output, SegmentId, StoringEffect, StoringTarget,
-};
-use slotcast_units::{Rate, Size, Span};
+use slotcast_store::{Config, Content, Identity, Op, OpId, Output, SegmentId};
+use slotcast_units::{Rate, Share, Size, Span, Time};
 
 fn scenario() -> Scenario {
     let mut scenario = Scenario::default();
@@ -55,11 +54,11 @@ fn content(n: usize, length: usize) -> Content {
 fn put_all(node: &Node, count: usize, length: usize) {
     let mut under_way = VecDeque::new();
     for n in 0..count {
+        under_way.push_back(node.put(content(n, length)));
         if under_way.len() == 8 {
-            let oldest: tokio::sync::oneshot::Receiver<_> = under_way.pop_front().expect("eight");
+            let oldest = under_way.pop_front().expect("eight");
             assert_eq!(oldest.blocking_recv().expect("an answer"), Ok(()));
         }
-        under_way.push_back(node.put(content(n, length)));
     }
     for put in under_way {
         assert_eq!(put.blocking_recv().expect("an answer"), Ok(()));
@@ -143,55 +142,70 @@ impl MemoryDisk {
     }
 }
 
-/// Tells a storing target what a target of the simulator was told, and gives what its machine heard and did.
-fn play(
-    tape: &[TargetEntry],
-    target: StoringTarget,
-    mut effects: Vec<StoringEffect>,
-) -> Vec<TargetEntry> {
-    let mut target = target;
-    let mut disk = MemoryDisk::default();
-    let mut played = Vec::new();
-    let start = tape.first().map_or(slotcast_units::Time::ZERO, |entry| entry.now);
-    let mut step = |target: &mut StoringTarget,
-                    disk: &mut MemoryDisk,
-                    effects: &mut Vec<StoringEffect>,
-                    now,
-                    release: bool| {
-        let mut release = release;
+/// A target with its disk.
+struct Played {
+    target: StorageTarget,
+    outbox: Outbox,
+    disk: MemoryDisk,
+    tape: Vec<TargetEntry>,
+}
+
+impl Played {
+    /// Carries out what the target wants of its disk; of the writes that wait, one if it is to `release` one.
+    fn work(&mut self, now: Time, mut release: bool) {
         loop {
-            for effect in std::mem::take(effects) {
-                if let StoringEffect::Disk(id, op) = effect {
-                    disk.waiting.push_back((id, op));
+            for effect in self.outbox.effects.drain(..) {
+                if let Effect::Disk(_, id, op) = effect {
+                    self.disk.waiting.push_back((id, op));
                 }
             }
             let is_free = |(_, op): &(OpId, Op)| !matches!(op, Op::Write { .. });
-            let next = disk.waiting.iter().position(|waiting| is_free(waiting) || release);
-            let Some((id, op)) = next.and_then(|n| disk.waiting.remove(n)) else { break };
-            let output = disk.carry_out(&op);
-            target.disk(now, id, Ok(output), effects);
-            let entries = target.take_tape();
+            let next = self.disk.waiting.iter().position(|waiting| is_free(waiting) || release);
+            let Some((id, op)) = next.and_then(|n| self.disk.waiting.remove(n)) else { break };
+            let output = self.disk.carry_out(&op);
+            self.target.handle(now, TargetInput::Disk(id, Ok(output)), &mut self.outbox);
+            let entries = self.target.take_tape();
             release &= !entries.iter().any(|e| matches!(e.heard, TargetHeard::Written { .. }));
-            played.extend(entries);
+            self.tape.extend(entries);
         }
-        played.extend(target.take_tape());
+        self.tape.extend(self.target.take_tape());
+    }
+}
+
+/// Tells a target with a store what a target of the simulator was told, and gives what it heard and did.
+fn play(tape: &[TargetEntry], setup: TargetSetup) -> Vec<TargetEntry> {
+    let start = tape.first().expect("it heard something").now;
+    let mut outbox = Outbox::new(None);
+    let circumstances = Circumstances {
+        members: 9,
+        membership: Membership::Active,
+        patience: Span::from_secs(10),
+        room_pause: Span::from_ms(100),
+        mistake: None,
     };
-    step(&mut target, &mut disk, &mut effects, start, false);
+    let target = StorageTarget::open(start, setup, circumstances, &mut outbox);
+    let disk = MemoryDisk::default();
+    let mut played = Played { target, outbox, disk, tape: Vec::new() };
+    played.work(start, false);
     for entry in tape {
         let now = entry.now;
         let mut release = false;
+        let (target, outbox) = (&mut played.target, &mut played.outbox);
         match named(entry).heard {
-            TargetHeard::Message(message) => target.message(now, &message, &mut effects),
+            TargetHeard::Message(message) => {
+                target.handle(now, TargetInput::Message(&message), outbox);
+            }
             TargetHeard::Received { request, size, .. } => {
                 let TargetHeard::Received { chunk, .. } = entry.heard else { unreachable!() };
-                target.received(now, request, content_of(&chunk, size), &mut effects);
+                let content = content_of(&chunk, size);
+                target.handle(now, TargetInput::Received(request, content, None), outbox);
             }
             TargetHeard::Written { .. } => release = true,
             other => panic!("a run of puts has no {other:?}"),
         }
-        step(&mut target, &mut disk, &mut effects, now, release);
+        played.work(now, release);
     }
-    played
+    played.tape
 }
 
 /// The simulator's chunks have names and no content: this one has content, and so a name of its own.
@@ -225,14 +239,23 @@ fn targets_with_stores_repeat_what_those_of_the_simulator_did() {
     let tapes = record(&scenario, 11).expect("a scenario for hosts");
     let configs = machine_configs(&scenario).expect("a scenario for hosts");
     let mut entries = 0;
-    for (tape, config) in tapes.targets.iter().zip(configs.targets) {
+    let second = Span::from_secs(1);
+    let repair = RepairRules {
+        at_once: 1,
+        heal_share: Share::from_percent(1),
+        scrub_share: Share::from_percent(1),
+        least_pause: second,
+        most_pause: second,
+        period: second,
+        scrub_period: second,
+        first_scrub: second,
+        retry: second,
+    };
+    for ((id, tape), target) in (0..).map(TargetId).zip(&tapes.targets).zip(configs.targets) {
         // One chunk to a flush, as each is written by itself in the simulator.
-        let config_of_store =
-            Config { segment_size: 1 << 20, batch: 1, ..Config::new(Identity([3; 32])) };
-        let mut effects = Vec::new();
-        let start = tape.first().expect("it heard something").now;
-        let target = StoringTarget::open(start, config, config_of_store, &mut effects).recording();
-        let played = play(tape, target, effects);
+        let store = Config { segment_size: 1 << 20, batch: 1, ..Config::new(Identity([3; 32])) };
+        let setup = TargetSetup { id, target, store, repair, queue: None, records: true };
+        let played = play(tape, setup);
         let expected: Vec<_> = tape.iter().map(named).collect();
         let first = played.iter().zip(&expected).position(|(played, expected)| played != expected);
         if let Some(n) = first {
