@@ -9,6 +9,7 @@
 mod cluster;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 use cluster::{Cluster, Plan, content, get, loopback_hosts, put, survives_a_kill_and_a_pause};
@@ -163,4 +164,25 @@ fn wrong_files_are_refused_with_the_line_and_what_helps() {
     fails("cluster.key", "", "xyz", &["64 hexadecimal digits"]);
     let elsewhere = "node = 1\nlisten = \"192.0.2.1:7481\"";
     fails("node-1.toml", "node = 1", elsewhere, &["192.0.2.1:7481", "no address of this host"]);
+}
+
+#[test]
+fn a_key_that_others_can_read_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    Cluster::new(folder.path(), plan(3, 2, "replicas = 3\ndelivery = \"unicast\""));
+    for (mode, who) in [(0o604, "everybody"), (0o660, "its group")] {
+        let mode = fs::Permissions::from_mode(mode);
+        fs::set_permissions(folder.path().join("cluster.key"), mode).expect("it is ours");
+        let output = Command::new("timeout")
+            .args(["60", env!("CARGO_BIN_EXE_slotcast"), "serve", "--config"])
+            .arg(folder.path().join("node-1.toml"))
+            .stdin(Stdio::null())
+            .output()
+            .expect("it runs");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        for part in ["node-1.toml:4:7", who, "chmod 600"] {
+            assert!(text.contains(part), "`{part}` is not in:\n{text}");
+        }
+    }
 }

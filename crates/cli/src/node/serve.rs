@@ -113,6 +113,16 @@ fn listen_at(address: SocketAddr, option: &str) -> Result<TcpListener, Box<Input
     })
 }
 
+/// Says what it means to listen for others than those on this machine.
+fn warn_of_others(address: SocketAddr) {
+    if !address.ip().is_loopback() {
+        eprintln!(
+            "Warning: everybody who reaches {address} may read and write all content: HTTP asks nobody who \
+             they are, and encrypts nothing"
+        );
+    }
+}
+
 /// One node of a cluster.
 fn join(path: &Path) -> Outcome {
     let file = NodeFile::read(path).map_err(super::cluster::wrong_file)?;
@@ -120,6 +130,7 @@ fn join(path: &Path) -> Outcome {
         eprintln!("Warning: {warning}");
     }
     let listener = listen_at(file.http, "http")?;
+    warn_of_others(file.http);
     tracing::info!(
         version = VERSION,
         config = %path.display(),
@@ -191,6 +202,7 @@ fn alone(arguments: &Arguments) -> Outcome {
         return Err(InputError::plain(message).with_help(help).into());
     }
     let listener = listen_at(*listen, "--listen")?;
+    warn_of_others(*listen);
     tracing::info!(
         version = VERSION,
         data = %data.display(),

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write as _};
 use std::net::{TcpStream, UdpSocket};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -87,7 +88,9 @@ impl Cluster {
         fs::write(folder.join("cluster.toml"), map).expect("room");
         let key =
             Command::new(env!("CARGO_BIN_EXE_slotcast")).arg("key").output().expect("it runs");
-        fs::write(folder.join("cluster.key"), key.stdout).expect("room");
+        let path = folder.join("cluster.key");
+        fs::write(&path, key.stdout).expect("room");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("it is ours");
         let nodes = hosts.iter().map(|_| None).collect();
         Cluster { folder: folder.to_path_buf(), hosts, nodes }
     }

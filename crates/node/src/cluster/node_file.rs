@@ -1,8 +1,10 @@
 //! Reads `node.toml`, and what it names: the cluster map and the key.
 
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -257,16 +259,54 @@ fn load_map(source: &MapSource, folder: Option<&Path>) -> Result<(ClusterMap, Op
     ))
 }
 
+/// Who beside its owner can read or change a file with this mode. Its group may read one that belongs to root, so
+/// that a node need not run as root to have a key that it cannot change.
+fn other_readers(mode: u32, owner: u32) -> Option<&'static str> {
+    let group = if owner == 0 { 0o020 } else { 0o060 };
+    match mode {
+        _ if mode & 0o006 != 0 => Some("everybody on this machine"),
+        _ if mode & group != 0 => Some("its group"),
+        _ => None,
+    }
+}
+
 fn read_key(source: &Source, path: &Path, key: &Spanned<PathBuf>) -> Result<[u8; 32]> {
     let help = "`slotcast key` prints a new one; all nodes of a cluster have the same";
     let wrong = |what: String| {
         let message = format!("key = \"{}\": {what}", key.get_ref().display());
         source.error(Some(key.span()), message, Some(help))
     };
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| wrong(format!("`{}` cannot be read: {error}", path.display())))?;
+    let unreadable =
+        |error: std::io::Error| wrong(format!("`{}` cannot be read: {error}", path.display()));
+    let mut file = std::fs::File::open(path).map_err(unreadable)?;
+    // The file that is read, whatever its name means by now.
+    let metadata = file.metadata().map_err(unreadable)?;
+    if let Some(who) = other_readers(metadata.mode(), metadata.uid()) {
+        let message =
+            format!("key = \"{}\": {who} can read it, or write it", key.get_ref().display());
+        let help = format!("`chmod 600 {}`; whoever has read it can be a node", path.display());
+        return Err(source.error(Some(key.span()), message, Some(&help)));
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(unreadable)?;
     // What the file holds instead is not shown: it may be a key with a slip.
     let hash = blake3::Hash::from_hex(text.trim().to_ascii_lowercase())
         .map_err(|_| wrong(format!("`{}` does not hold 64 hexadecimal digits", path.display())))?;
     Ok(*hash.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::other_readers;
+
+    #[test]
+    fn a_key_is_read_by_its_owner_and_by_the_group_of_one_of_root() {
+        assert_eq!(other_readers(0o100_600, 1000), None);
+        assert_eq!(other_readers(0o100_400, 0), None);
+        assert_eq!(other_readers(0o100_640, 0), None);
+        assert_eq!(other_readers(0o100_640, 1000), Some("its group"));
+        assert_eq!(other_readers(0o100_660, 0), Some("its group"));
+        assert_eq!(other_readers(0o100_644, 0), Some("everybody on this machine"));
+        assert_eq!(other_readers(0o100_602, 1000), Some("everybody on this machine"));
+    }
 }
