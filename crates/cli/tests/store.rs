@@ -5,57 +5,16 @@
     reason = "it has processes and files"
 )]
 
+#[allow(dead_code, reason = "each test file uses its own part")]
+mod served;
+
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Command;
 
-/// A serving process; killed when dropped.
-struct Served {
-    process: Child,
-    node: String,
-}
-
-impl Served {
-    fn start(data: &Path, more: &[&str]) -> Served {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_slotcast"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
-            .arg(data)
-            .args(more)
-            .stdout(Stdio::piped())
-            .stderr(fs::File::create(data.with_extension("log")).expect("room"))
-            .spawn()
-            .expect("it starts");
-        let mut line = String::new();
-        let out = process.stdout.take().expect("a pipe");
-        BufReader::new(out).read_line(&mut line).expect("it says where it listens");
-        let node = line.trim().rsplit("http://").next().expect("an address").to_owned();
-        Served { process, node }
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_slotcast"))
-            .args(arguments)
-            .env("SLOTCAST_NODE", &self.node)
-            .stdin(Stdio::null())
-            .output()
-            .expect("it runs")
-    }
-
-    fn says(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {output:?}");
-        String::from_utf8(output.stdout).expect("text").trim().to_owned()
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
+use served::{Served, content};
 
 /// Says that a target whose folder was removed begins anew in an empty one.
 fn replace(data: &Path, target: u64) {
@@ -65,16 +24,6 @@ fn replace(data: &Path, target: u64) {
         .output()
         .expect("it runs");
     assert!(output.status.success(), "{output:?}");
-}
-
-/// Content that does not repeat.
-fn content(length: usize, seed: u32) -> Vec<u8> {
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        state.to_le_bytes()[3]
-    };
-    (0..length).map(|_| next()).collect()
 }
 
 #[test]
@@ -158,12 +107,13 @@ fn a_target_that_lost_its_folder_is_made_up_for() {
     loop {
         let status = served.says(&["status", "--json"]);
         let status: serde_json::Value = serde_json::from_str(&status).unwrap();
-        if healed(&status) >= lost {
+        // One that two targets have found counts as healed twice, and another may still be looked at.
+        let nothing_lacks = served.says(&["status"]).contains("0 chunks known to have too few");
+        if healed(&status) >= lost && nothing_lacks {
             break;
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    assert!(served.says(&["status"]).contains("0 chunks known to have too few replicas"));
 }
 
 /// The wanted replicas and the holders of each chunk at `address`.
