@@ -53,6 +53,7 @@ Exit status:
   0  all is well
   1  a claim that must hold does not, or two runs that must be equal differ
   2  the input is wrong and nothing has run, or the output cannot be written
+  3  a node has found a fault in itself and cannot go on: start it again
   130  a sweep was stopped by Ctrl-C; what is finished is kept";
 
 #[derive(Debug, Subcommand)]

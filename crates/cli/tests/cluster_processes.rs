@@ -162,6 +162,10 @@ fn wrong_files_are_refused_with_the_line_and_what_helps() {
     fails("node-1.toml", "number = 3", "number = 4", &["number = 4", "node-1.toml"]);
     fails("node-1.toml", "cluster.key", "no.key", &["node-1.toml:4:7", "slotcast key"]);
     fails("cluster.key", "", "xyz", &["64 hexadecimal digits"]);
+    let little = "node = 1\nbody_memory = \"1MiB\"";
+    fails("node-1.toml", "node = 1", little, &["node-1.toml:2:15", "body_memory", "from 32MiB to"]);
+    let short = "node = 1\nbody_timeout = \"1ms\"";
+    fails("node-1.toml", "node = 1", short, &["node-1.toml:2:16", "too short", "at least 1s"]);
     let elsewhere = "node = 1\nlisten = \"192.0.2.1:7481\"";
     fails("node-1.toml", "node = 1", elsewhere, &["192.0.2.1:7481", "no address of this host"]);
 }

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -17,24 +18,26 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
-use axum::http::{Response, StatusCode, header};
+use axum::http::{Method, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
 
+use crate::http_metrics::HttpMetrics;
 use crate::journal::Throttle;
+use crate::limits::Serving;
+use crate::patient::{Exchange, Patient};
 
 /// Places beyond the bound: for connections that are about to be closed or refused, and for questions how the
 /// node is.
 pub(crate) const SPARE: usize = 16;
-
-/// How long a connection may be without a whole request header, unless the node is told otherwise.
-pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A client of which nothing is heard is asked by its system after so long whether it is still there.
 const PROBE_AFTER: Duration = Duration::from_secs(60);
@@ -46,17 +49,17 @@ const GRACE: Duration = Duration::from_millis(500);
 /// How long one that is closed for another one has for the rest of an answer that its client does not read.
 const REST: Duration = Duration::from_secs(5);
 
+/// How long a client that was refused may go on sending, so that it can read why.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// How long requests may go on when the node stops.
+const STOP_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a connection reads or writes at a time, at most.
+const MAX_BUFFER: usize = 64 << 10;
+
 /// How long nothing is accepted when the system gives no connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// How connections are served.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Serving {
-    /// Connections that may be open, beside the [`SPARE`] ones.
-    pub(crate) connections: usize,
-    /// How long one may be without a whole request header.
-    pub(crate) idle_timeout: Duration,
-}
 
 /// All connections.
 struct Connections {
@@ -71,6 +74,7 @@ struct Connections {
     /// A spare place was taken.
     is_crowded: Notify,
     told: Mutex<Throttle>,
+    metrics: HttpMetrics,
 }
 
 /// How a connection is told to close, for another one.
@@ -104,14 +108,16 @@ struct Connection {
     close: Arc<Close>,
     /// Its place among those that are idle, or the last one that it had.
     idle_since: AtomicU64,
-    is_busy: AtomicBool,
+    exchange: Arc<Exchange>,
+    /// A request was refused before all of it was read.
+    has_refused: AtomicBool,
     /// Whether any request has come.
     was_asked: AtomicBool,
     _place: OwnedSemaphorePermit,
 }
 
 impl Connections {
-    fn new(limit: usize) -> Arc<Connections> {
+    fn new(limit: usize, metrics: HttpMetrics) -> Arc<Connections> {
         Arc::new(Connections {
             places: Arc::new(Semaphore::new(limit + SPARE)),
             requests: Arc::new(Semaphore::new(limit)),
@@ -120,6 +126,7 @@ impl Connections {
             closing: AtomicUsize::new(0),
             is_crowded: Notify::new(),
             told: Mutex::new(Throttle::new()),
+            metrics,
         })
     }
 
@@ -142,11 +149,13 @@ impl Connections {
         let close = Arc::default();
         let idle_since = self.idle().add(&close).into();
         self.is_crowded.notify_one();
+        self.metrics.opened();
         Arc::new(Connection {
             all: self.clone(),
             close,
             idle_since,
-            is_busy: AtomicBool::new(false),
+            exchange: Arc::default(),
+            has_refused: AtomicBool::new(false),
             was_asked: AtomicBool::new(false),
             _place: place,
         })
@@ -190,14 +199,15 @@ impl Connections {
 
 impl Connection {
     fn is_busy(&self) -> bool {
-        self.is_busy.load(Ordering::Relaxed)
+        self.exchange.is_busy.load(Ordering::Relaxed)
     }
 
     /// A request has come. With it, whether it may be served: not if it is for content and as many such are under
     /// way as may be.
-    fn begin(self: &Arc<Connection>, is_for_content: bool) -> (UnderWay, bool) {
+    fn begin(self: &Arc<Connection>, method: &Method, is_for_content: bool) -> (UnderWay, bool) {
         self.was_asked.store(true, Ordering::Relaxed);
-        self.is_busy.store(true, Ordering::Relaxed);
+        self.exchange.requests.fetch_add(1, Ordering::Relaxed);
+        self.exchange.is_busy.store(true, Ordering::Relaxed);
         let since = self.idle_since.load(Ordering::Relaxed);
         self.all.idle().since.remove(&since);
         let permit = match is_for_content {
@@ -205,12 +215,20 @@ impl Connection {
             false => None,
         };
         let is_admitted = permit.is_some() || !is_for_content;
-        (UnderWay { connection: self.clone(), _permit: permit }, is_admitted)
+        let under_way = UnderWay {
+            connection: self.clone(),
+            _permit: permit,
+            began: Instant::now(),
+            method: HttpMetrics::label(method),
+            status: 0,
+        };
+        (under_way, is_admitted)
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        self.all.metrics.closed();
         let since = *self.idle_since.get_mut();
         let mut idle = self.all.idle();
         idle.since.remove(&since);
@@ -224,13 +242,18 @@ impl Drop for Connection {
 struct UnderWay {
     connection: Arc<Connection>,
     _permit: Option<OwnedSemaphorePermit>,
+    began: Instant,
+    method: &'static str,
+    /// That of its answer, once it has one.
+    status: u16,
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        let Connection { all, close, idle_since, is_busy, .. } = &*self.connection;
+        let Connection { all, close, idle_since, exchange, .. } = &*self.connection;
+        all.metrics.ended(self.method, self.status, self.began.elapsed());
         idle_since.store(all.idle().add(close), Ordering::Relaxed);
-        is_busy.store(false, Ordering::Relaxed);
+        exchange.is_busy.store(false, Ordering::Relaxed);
     }
 }
 
@@ -268,12 +291,13 @@ fn refusal() -> axum::response::Response {
 }
 
 async fn answer(
-    connection: &Arc<Connection>,
-    router: &TowerToHyperService<Router>,
+    connection: Arc<Connection>,
+    router: TowerToHyperService<Router>,
     request: hyper::Request<Incoming>,
 ) -> Result<Response<Answer>, Infallible> {
     let is_for_content = !matches!(request.uri().path(), "/v1/status" | "/metrics");
-    let (under_way, is_admitted) = connection.begin(is_for_content);
+    let has_body = !request.body().is_end_stream();
+    let (mut under_way, is_admitted) = connection.begin(request.method(), is_for_content);
     let response = if is_admitted {
         let request: Request = request.map(Body::new);
         router.call(request).await?
@@ -281,7 +305,37 @@ async fn answer(
         connection.all.tell("a request is refused");
         refusal()
     };
+    under_way.status = response.status().as_u16();
+    if has_body && !response.status().is_success() {
+        connection.has_refused.store(true, Ordering::Relaxed);
+    }
     Ok(response.map(|body| Answer { body, _under_way: under_way }))
+}
+
+/// What is said to a client whose header does not end.
+const LATE_HEADER: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\
+    content-type: application/json\r\ncontent-length: 51\r\n\r\n\
+    {\"error\":\"the request header did not end in time\"}\n";
+
+/// Ends a connection on which no more requests are answered, so that the client can read what it was told: a
+/// connection with something unread is reset when it is closed, and an answer on its way may be lost.
+async fn part(connection: &Connection, mut stream: TcpStream) {
+    if connection.exchange.is_header_late.load(Ordering::Relaxed) {
+        // It may have gone.
+        let _ = stream.write_all(LATE_HEADER).await;
+    } else if !connection.has_refused.load(Ordering::Relaxed) {
+        return;
+    }
+    let unread = async {
+        stream.shutdown().await?;
+        let mut buffer = vec![0; 16 << 10];
+        while stream.read(&mut buffer).await? > 0 {}
+        io::Result::Ok(())
+    };
+    tokio::select! {
+        _ = tokio::time::timeout(LINGER, unread) => {}
+        () = connection.close.notify.notified() => {}
+    }
 }
 
 /// Serves one connection until either end closes it, it makes room for another, or the node stops.
@@ -289,41 +343,56 @@ async fn converse(
     connection: Arc<Connection>,
     stream: TcpStream,
     router: TowerToHyperService<Router>,
-    idle_timeout: Duration,
+    serving: Serving,
     mut stopping: watch::Receiver<bool>,
 ) {
-    let service = service_fn(|request| answer(&connection, &router, request));
+    let Serving { idle_timeout, header_timeout, body_timeout, header_size, .. } = serving;
+    let exchange = connection.exchange.clone();
+    let stream = Patient::new(stream, exchange, header_timeout, body_timeout);
+    let service =
+        service_fn(|request| Box::pin(answer(connection.clone(), router.clone(), request)));
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(idle_timeout);
-    let mut http = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    builder.max_header_size(header_size).max_buf_size(MAX_BUFFER.max(header_size));
+    let mut http = builder.serve_connection(TokioIo::new(stream), service);
     let patience = tokio::select! {
         // What went wrong is known to the client, or was its doing.
-        _ = http.as_mut() => return,
-        () = connection.close.notify.notified() => REST,
-        _ = stopping.wait_for(|stopping| *stopping) => idle_timeout,
+        _ = poll_fn(|context| http.poll_without_shutdown(context)) => None,
+        () = connection.close.notify.notified() => Some(REST),
+        // Then all connections together have some time.
+        _ = stopping.wait_for(|stopping| *stopping) => Some(Duration::MAX),
     };
-    http.as_mut().graceful_shutdown();
-    // A request that is under way is ended, and then the rest of its answer waited for.
-    while connection.was_asked.load(Ordering::Relaxed) {
-        let ended = tokio::time::timeout(patience, http.as_mut()).await.is_ok();
-        if ended || !connection.is_busy() {
-            return;
+    if let Some(patience) = patience {
+        Pin::new(&mut http).graceful_shutdown();
+        // A request that is under way is ended, and then the rest of its answer waited for.
+        loop {
+            if !connection.was_asked.load(Ordering::Relaxed) {
+                return;
+            }
+            let end = poll_fn(|context| http.poll_without_shutdown(context));
+            match tokio::time::timeout(patience, end).await {
+                Ok(_) => break,
+                Err(_) if !connection.is_busy() => return,
+                Err(_) => {}
+            }
         }
     }
+    part(&connection, http.into_parts().io.into_inner().into_inner()).await;
 }
 
-/// Serves `router` on `listener` until `stop`; then ends what is under way.
+/// Serves `router` on `listener` until `stop`; then ends what is under way, and after [`STOP_PATIENCE`] breaks off
+/// what is left.
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
-    serving: Serving,
+    (serving, metrics): (Serving, HttpMetrics),
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let Serving { connections: limit, idle_timeout } = serving;
-    let connections = Connections::new(limit);
+    let connections = Connections::new(serving.connections, metrics);
     let router = TowerToHyperService::new(router);
     let (stop_all, stopping) = watch::channel(false);
     let (mut stop, mut make_room) = (pin!(stop), pin!(connections.make_room()));
+    let mut conversations = JoinSet::new();
     loop {
         // A place before the connection: it takes a file from nobody.
         let accepted = async {
@@ -342,7 +411,7 @@ pub(crate) async fn serve(
                 let _ = socket2::SockRef::from(&stream).set_tcp_keepalive(&probe);
                 let connection = connections.opened(place);
                 let (router, stopping) = (router.clone(), stopping.clone());
-                tokio::spawn(converse(connection, stream, router, idle_timeout, stopping));
+                conversations.spawn(converse(connection, stream, router, serving, stopping));
             }
             // The client has gone again; or the system has no files left, which it may have later.
             Err(error) => {
@@ -350,12 +419,17 @@ pub(crate) async fn serve(
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
+        while conversations.try_join_next().is_some() {}
     }
     drop(listener);
     // It fails if there is none to be told.
     let _ = stop_all.send(true);
-    let all = u32::try_from(limit + SPARE).unwrap_or(u32::MAX);
-    let _ = connections.places.acquire_many(all).await;
+    let all_end = async { while conversations.join_next().await.is_some() {} };
+    if tokio::time::timeout(STOP_PATIENCE, all_end).await.is_err() {
+        let connections = conversations.len();
+        tracing::warn!(connections, "requests did not end in time, and are broken off");
+        conversations.shutdown().await;
+    }
     Ok(())
 }
 

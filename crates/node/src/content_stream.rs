@@ -1,29 +1,28 @@
-//! Content of any length: cut into chunks on the way in, put together on the way out, with a bounded
-//! number of chunks in memory.
+//! Content of any length, cut into chunks on the way in; [`crate::content_read`] puts it together on the way out.
+//! Neither takes more memory for longer content.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{Stream, StreamExt};
 use slotcast_protocol::{ChunkId, Failure};
 use slotcast_store::Content;
 use tokio::sync::oneshot;
 
 use crate::address::Address;
-use crate::list::{self, MOST_PARTS, Part};
+use crate::body_memory::{BodyMemory, Busy, Hold, Share};
+use crate::list::{self, Lists, MAX_PARTS, Part, Rest};
 use crate::node::Node;
 use crate::reactor::{GetResult, PutResult};
 
 /// Chunks that are stored or fetched at a time for one stream.
-const AT_A_TIME: usize = 16;
-
-/// Lists of lists of lists are deep enough for 15 exabytes; deeper ones are not ours.
-const MOST_LEVELS: u32 = 4;
+pub(crate) const AT_A_TIME: usize = 16;
 
 /// Why content was not stored or fetched.
 #[derive(Debug, thiserror::Error)]
-pub enum ContentError {
+pub(crate) enum ContentError {
     /// What was to be stored broke off.
     #[error("the content broke off: {0}")]
     BrokeOff(String),
@@ -44,12 +43,30 @@ pub enum ContentError {
     /// No target delivered a chunk in time.
     #[error("chunk {0} could not be fetched from any target")]
     Undelivered(ChunkId),
-    /// What should be a list is none.
+    /// What should be a list is none that a node has written.
     #[error("chunk {0} is not a list of chunks")]
     NoList(ChunkId),
+    /// A chunk is longer or shorter than its list says.
+    #[error("chunk {0} does not have the length that its list says")]
+    WrongLength(ChunkId),
+    /// What was to be stored is too long.
+    #[error("at most {0} bytes may be stored at a time here (--body-size)")]
+    TooLong(u64),
+    /// Nothing of what was to be stored came for too long.
+    #[error("nothing came for {} s", .0.as_secs())]
+    Stalled(Duration),
+    /// There is no memory for more content.
+    #[error("too much content is on its way: ask again later")]
+    Busy,
     /// The node stops.
     #[error("the node stops")]
     Stopped,
+}
+
+impl From<Busy> for ContentError {
+    fn from(_: Busy) -> ContentError {
+        ContentError::Busy
+    }
 }
 
 fn meaning(chunk: ChunkId, failure: Failure) -> ContentError {
@@ -66,35 +83,72 @@ fn meaning(chunk: ChunkId, failure: Failure) -> ContentError {
 
 /// What was stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stored {
+pub(crate) struct Stored {
     /// Under which address.
-    pub address: Address,
+    pub(crate) address: Address,
     /// How long it is.
-    pub length: u64,
+    pub(crate) length: u64,
     /// Into how many chunks it was cut.
-    pub chunks: u64,
+    pub(crate) chunks: u64,
+}
+
+/// How content is to be stored.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plan {
+    /// Bytes of its chunks, but for the last one.
+    pub(crate) chunk_size: usize,
+    /// On how many targets, or else on as many as the cluster's number says.
+    pub(crate) replicas: Option<u8>,
+    /// How long it is, if that is known.
+    pub(crate) length: Option<u64>,
+    /// How long it may be.
+    pub(crate) max_length: u64,
+    /// How long nothing of it may come.
+    pub(crate) timeout: Duration,
+}
+
+/// Memory for the lists of content whose length is not known.
+const LISTS: u64 = 2 * list::MAX_BYTES as u64;
+
+impl Plan {
+    /// The largest chunk.
+    fn largest(&self) -> u64 {
+        let chunk_size = self.chunk_size as u64;
+        self.length.map_or(chunk_size, |length| length.min(chunk_size))
+    }
+
+    /// With so much memory it goes on to its end by itself.
+    fn memory(&self) -> u64 {
+        let chunk_size = self.chunk_size as u64;
+        let lists = match self.length {
+            // A part in memory, and the same as it is stored.
+            Some(length) => (length.div_ceil(chunk_size) * 96).min(LISTS),
+            None => LISTS,
+        };
+        self.largest() + lists
+    }
 }
 
 /// Puts of one stream, a few at a time, in order.
 struct Puts<'a> {
     node: &'a Node,
     replicas: Option<u8>,
-    under_way: VecDeque<(ChunkId, oneshot::Receiver<PutResult>)>,
+    under_way: VecDeque<(ChunkId, oneshot::Receiver<PutResult>, Option<Hold>)>,
 }
 
 impl Puts<'_> {
-    async fn add(&mut self, bytes: Bytes) -> Result<ChunkId, ContentError> {
+    async fn add(&mut self, bytes: Bytes, hold: Option<Hold>) -> Result<ChunkId, ContentError> {
         if self.under_way.len() == AT_A_TIME {
             self.wait().await?;
         }
         let content = Content::of(bytes);
         let chunk = content.chunk();
-        self.under_way.push_back((chunk, self.node.put_on(content, self.replicas)));
+        self.under_way.push_back((chunk, self.node.put_on(content, self.replicas), hold));
         Ok(chunk)
     }
 
     async fn wait(&mut self) -> Result<(), ContentError> {
-        let Some((chunk, put)) = self.under_way.pop_front() else { return Ok(()) };
+        let Some((chunk, put, _hold)) = self.under_way.pop_front() else { return Ok(()) };
         put.await.map_err(|_| ContentError::Stopped)?.map_err(|failure| meaning(chunk, failure))
     }
 
@@ -104,99 +158,103 @@ impl Puts<'_> {
         }
         Ok(())
     }
+
+    /// Memory for a further chunk; where there is none, when chunks before it are stored.
+    async fn hold(&mut self, share: &Arc<Share>, bytes: u64) -> Result<Hold, ContentError> {
+        while !self.under_way.is_empty() {
+            if let Some(hold) = share.try_hold(bytes) {
+                return Ok(hold);
+            }
+            self.wait().await?;
+        }
+        Ok(share.hold(bytes).await?)
+    }
 }
 
-/// Stores content that comes in pieces, in chunks of `chunk_size` bytes, its lists and each chunk on as many
-/// targets as `replicas` says, or else the cluster's number. Done when all of it, lists
-/// included, is on stable storage. Memory: some 16 chunks, and 50 bytes for each chunk of the whole.
+/// Stores the list of `parts`; the result is what stands for them one level above.
+async fn store_list(puts: &mut Puts<'_>, parts: &[Part]) -> Result<Part, ContentError> {
+    let length = parts.iter().map(|part| part.length).sum();
+    let address = Address::List(puts.add(list::encode(parts), None).await?);
+    Ok(Part { address, length })
+}
+
+/// Stores content that comes in pieces, its lists and each chunk on as many targets as `plan` says. Done when all
+/// of it, lists included, is on stable storage. Nothing of it is read before there is memory for it.
 ///
 /// # Errors
-/// If the content breaks off, or a chunk cannot be stored; chunks that were stored by then stay.
-pub async fn store<E: std::fmt::Display>(
+/// If the content breaks off, stands still or is too long, there is no memory for it, or a chunk cannot be stored;
+/// chunks that were stored by then stay.
+pub(crate) async fn store<E: std::fmt::Display>(
     node: &Node,
-    chunk_size: usize,
-    replicas: Option<u8>,
+    memory: &BodyMemory,
+    plan: Plan,
     content: impl Stream<Item = Result<Bytes, E>>,
 ) -> Result<Stored, ContentError> {
+    let Plan { chunk_size, replicas, max_length, timeout, .. } = plan;
+    if plan.length.is_some_and(|length| length > max_length) {
+        return Err(ContentError::TooLong(max_length));
+    }
+    let share = Share::new(memory.clone(), memory.take(plan.memory()).await?, plan.largest());
     let mut content = std::pin::pin!(content);
     let mut puts = Puts { node, replicas, under_way: VecDeque::new() };
-    let mut parts = Vec::new();
-    let mut length = 0;
-    let mut gathered = BytesMut::new();
+    let mut lists = Lists::new(MAX_PARTS);
+    let (mut length, mut chunks) = (0, 0);
+    let mut rest = Bytes::new();
     loop {
-        let piece = content.next().await.transpose();
-        let piece = piece.map_err(|error| ContentError::BrokeOff(error.to_string()))?;
-        let is_over = piece.is_none();
-        gathered.extend_from_slice(&piece.unwrap_or_default());
-        while gathered.len() >= chunk_size || (is_over && !gathered.is_empty()) {
-            let bytes = gathered.split_to(gathered.len().min(chunk_size)).freeze();
-            let part_length = bytes.len() as u64;
-            let address = Address::Chunk(puts.add(bytes).await?);
-            length += part_length;
-            parts.push(Part { address, length: part_length });
+        let left = plan.length.map_or(u64::MAX, |all| all.saturating_sub(length));
+        let room = left.min(chunk_size as u64).max(1);
+        let hold = puts.hold(&share, room).await?;
+        // No more than a chunk, whose size is one of memory.
+        let mut chunk = BytesMut::with_capacity(room as usize);
+        let mut is_over = false;
+        while chunk.len() < chunk_size && !is_over {
+            if rest.is_empty() {
+                let piece = tokio::time::timeout(timeout, content.next()).await;
+                let piece = piece.map_err(|_| ContentError::Stalled(timeout))?.transpose();
+                let piece = piece.map_err(|error| ContentError::BrokeOff(error.to_string()))?;
+                is_over = piece.is_none();
+                rest = piece.unwrap_or_default();
+            }
+            let taken = rest.split_to(rest.len().min(chunk_size - chunk.len()));
+            chunk.extend_from_slice(&taken);
+            length += taken.len() as u64;
+            if length > max_length {
+                return Err(ContentError::TooLong(max_length));
+            }
+        }
+        if !chunk.is_empty() {
+            let part_length = chunk.len() as u64;
+            let address = Address::Chunk(puts.add(chunk.freeze(), Some(hold)).await?);
+            chunks += 1;
+            lists.push(0, Part { address, length: part_length });
+            while let Some((level, parts)) = lists.take_full() {
+                lists.push(level, store_list(&mut puts, &parts).await?);
+            }
         }
         if is_over {
             break;
         }
     }
-    let chunks = parts.len() as u64;
-    // Content of one chunk needs no list; of none, an empty one.
-    while parts.len() != 1 {
-        let mut above = Vec::new();
-        let lists: Vec<&[Part]> = match parts.is_empty() {
-            true => vec![&[]],
-            false => parts.chunks(MOST_PARTS).collect(),
-        };
-        for listed in lists {
-            let address = Address::List(puts.add(list::encode(listed)).await?);
-            let length = listed.iter().map(|part| part.length).sum();
-            above.push(Part { address, length });
+    let whole = loop {
+        match lists.take_rest() {
+            Rest::Whole(part) => break part,
+            Rest::List(level, parts) => lists.push(level, store_list(&mut puts, &parts).await?),
         }
-        parts = above;
-    }
+    };
     puts.wait_for_all().await?;
-    Ok(Stored { address: parts[0].address, length, chunks })
+    Ok(Stored { address: whole.address, length, chunks })
 }
 
-async fn fetch(node: &Node, chunk: ChunkId) -> Result<Content, ContentError> {
-    let result: GetResult = node.get(chunk).await.map_err(|_| ContentError::Stopped)?;
+/// Reads a chunk.
+pub(crate) async fn fetch(node: &Node, chunk: ChunkId) -> Result<Content, ContentError> {
+    fetched(chunk, node.get(chunk)).await
+}
+
+/// The chunk that was asked for with this answer.
+pub(crate) async fn fetched(
+    chunk: ChunkId,
+    answer: oneshot::Receiver<GetResult>,
+) -> Result<Content, ContentError> {
+    let result = answer.await.map_err(|_| ContentError::Stopped)?;
     result.map_err(|failure| meaning(chunk, failure))
-}
-
-/// The chunks of the content at `address`, in order, lists resolved.
-///
-/// # Errors
-/// If a list cannot be fetched, or is none.
-pub async fn chunks(node: &Node, address: Address) -> Result<Vec<Part>, ContentError> {
-    let mut parts = vec![Part { address, length: 0 }];
-    for _ in 0..MOST_LEVELS {
-        if parts.iter().all(|part| matches!(part.address, Address::Chunk(_))) {
-            break;
-        }
-        let mut below = Vec::new();
-        for part in parts {
-            match part.address {
-                Address::Chunk(_) => below.push(part),
-                Address::List(chunk) => {
-                    let content = fetch(node, chunk).await?;
-                    let listed = list::decode(content.bytes());
-                    below.extend(listed.ok_or(ContentError::NoList(chunk))?);
-                }
-            }
-        }
-        parts = below;
-    }
-    match parts.iter().find(|part| matches!(part.address, Address::List(_))) {
-        Some(part) => Err(ContentError::NoList(part.address.chunk())),
-        None => Ok(parts),
-    }
-}
-
-/// The content of `parts` in order, fetched some chunks ahead.
-pub fn read(node: Arc<Node>, parts: Vec<Part>) -> impl Stream<Item = Result<Bytes, ContentError>> {
-    let fetched = stream::iter(parts).map(move |part| {
-        let node = node.clone();
-        async move { fetch(&node, part.address.chunk()).await.map(|c| c.bytes().clone()) }
-    });
-    fetched.buffered(AT_A_TIME)
 }

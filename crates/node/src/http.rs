@@ -3,35 +3,40 @@
 //! | request | answer |
 //! |---|---|
 //! | `PUT /v1/content?chunk_size=1048576&replicas=3` | stores the body: `{"address", "length", "chunks"}` |
-//! | `GET /v1/content/ADDRESS` | the content |
+//! | `GET /v1/content/ADDRESS` | the content; Range, If-Range and If-None-Match are heeded |
 //! | `GET /v1/content/ADDRESS/chunks` | its chunks, with the targets that hold each |
 //! | `GET /v1/status` | the targets: what they can do, what they hold |
 //! | `GET /metrics` | the same for Prometheus |
 
-use std::io;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Instant;
 
-use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
-use axum::http::{StatusCode, header};
+use axum::body::{Body, HttpBody};
+use axum::extract::{DefaultBodyLimit, FromRequestParts, Path, Query, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, put};
 use axum::{Json, Router};
-use futures_util::{StreamExt, TryStreamExt};
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use slotcast_member::Holders;
 use slotcast_units::Size;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::oneshot;
 
 use crate::address::Address;
-use crate::connections;
-use crate::content_stream::{self, ContentError};
+use crate::body_memory::{BodyMemory, counted};
+use crate::conditional::{self, Wanted};
+use crate::content_read::{self, Found, Reader};
+use crate::content_stream::{self, ContentError, Plan};
+use crate::http_metrics::HttpMetrics;
+use crate::limits::Serving;
+use crate::list::Part;
 use crate::metrics;
 use crate::node::Node;
+pub use crate::serving::{Background, ServeError, serve};
 use crate::status::NodeStatus;
 
 /// The chunk size where the request names none: 1 MiB.
@@ -49,30 +54,73 @@ struct Problem(StatusCode, String);
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let Problem(status, message) = self;
-        (status, Json(serde_json::json!({ "error": message }))).into_response()
+        let mut response = (status, Json(serde_json::json!({ "error": message }))).into_response();
+        let headers = response.headers_mut();
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if status == StatusCode::REQUEST_TIMEOUT {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
     }
 }
 
 impl From<ContentError> for Problem {
     fn from(error: ContentError) -> Problem {
         let status = match error {
-            ContentError::BrokeOff(_) | ContentError::NoList(_) => StatusCode::BAD_REQUEST,
+            ContentError::BrokeOff(_) | ContentError::NoList(_) | ContentError::WrongLength(_) => {
+                StatusCode::BAD_REQUEST
+            }
             ContentError::NotFound(_) => StatusCode::NOT_FOUND,
+            ContentError::Stalled(_) => StatusCode::REQUEST_TIMEOUT,
+            ContentError::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
             ContentError::TooFewReplicas(_) => StatusCode::INSUFFICIENT_STORAGE,
             ContentError::TooFewAvailable(_)
             | ContentError::Uncertain(_)
             | ContentError::Undelivered(_)
+            | ContentError::Busy
             | ContentError::Stopped => StatusCode::SERVICE_UNAVAILABLE,
         };
         Problem(status, error.to_string())
     }
 }
 
-fn address(text: &str) -> Result<Address, Problem> {
-    text.parse().map_err(|error| Problem(StatusCode::BAD_REQUEST, format!("{error}")))
+/// The query of a request: keys that are not known are refused, since most are slips.
+struct Keys<T>(T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Keys<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Keys<T>, Problem> {
+        let query = Query::<T>::from_request_parts(parts, state).await;
+        let Query(keys) =
+            query.map_err(|error| Problem(StatusCode::BAD_REQUEST, error.body_text()))?;
+        Ok(Keys(keys))
+    }
+}
+
+/// No keys.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoKeys {}
+
+/// The address in the path of a request.
+struct Place(Address);
+
+impl<S: Send + Sync> FromRequestParts<S> for Place {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Place, Problem> {
+        let wrong = |message| Problem(StatusCode::BAD_REQUEST, message);
+        let path = Path::<String>::from_request_parts(parts, state).await;
+        let Path(text) = path.map_err(|error| wrong(error.body_text()))?;
+        text.parse().map(Place).map_err(|error| wrong(format!("{error}")))
+    }
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct PutQuery {
     chunk_size: Option<usize>,
     replicas: Option<u64>,
@@ -110,8 +158,8 @@ pub struct ChunkAnswer {
 }
 
 async fn put_content(
-    State(node): State<Arc<Node>>,
-    Query(query): Query<PutQuery>,
+    State(App { node, memory, serving, .. }): State<App>,
+    Keys(query): Keys<PutQuery>,
     body: Body,
 ) -> Result<Json<PutAnswer>, Problem> {
     let chunk_size = query.chunk_size.unwrap_or(CHUNK_SIZE);
@@ -124,8 +172,14 @@ async fn put_content(
         Some(replicas) => Some(possible_replicas(&node, replicas).await?),
         None => None,
     };
-    let content = body.into_data_stream();
-    let stored = content_stream::store(&node, chunk_size, replicas, content).await;
+    let plan = Plan {
+        chunk_size,
+        replicas,
+        length: body.size_hint().exact(),
+        max_length: serving.body_size,
+        timeout: serving.body_timeout,
+    };
+    let stored = content_stream::store(&node, &memory, plan, body.into_data_stream()).await;
     let content_stream::Stored { address, length, chunks } = match stored {
         Ok(stored) => stored,
         Err(error @ (ContentError::TooFewReplicas(_) | ContentError::TooFewAvailable(_))) => {
@@ -163,155 +217,150 @@ async fn why_not_stored(node: &Node) -> String {
 }
 
 async fn get_content(
-    State(node): State<Arc<Node>>,
-    Path(text): Path<String>,
+    State(App { node, memory, .. }): State<App>,
+    Keys(NoKeys {}): Keys<NoKeys>,
+    Place(address): Place,
+    asked: HeaderMap,
 ) -> Result<Response, Problem> {
-    let address = address(&text)?;
-    let parts = content_stream::chunks(&node, address).await?;
-    let listed: u64 = parts.iter().map(|part| part.length).sum();
-    // The first chunk decides between an error and a stream: what breaks later can only break off.
-    let mut content = Box::pin(content_stream::read(node, parts));
-    let first = content.try_next().await?;
-    let length = match (address, &first) {
-        (Address::Chunk(_), Some(chunk)) => chunk.len() as u64,
-        _ => listed,
+    let found = Found::at(&node, &memory, address).await?;
+    let (length, tag) = (found.length(), conditional::tag(address));
+    let value = |text: String| HeaderValue::try_from(text).expect("it is ASCII");
+    let mut response = Response::new(Body::empty());
+    response.headers_mut().insert(header::ETAG, value(tag.clone()));
+    if conditional::is_known(&asked, &tag) {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        return Ok(response);
+    }
+    let range = match conditional::wanted(&asked, &tag, length) {
+        Wanted::All => 0..length,
+        Wanted::Part(range) => {
+            *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+            let text = format!("bytes {}-{}/{length}", range.start, range.end - 1);
+            response.headers_mut().insert(header::CONTENT_RANGE, value(text));
+            range
+        }
+        Wanted::Nothing => {
+            let status = StatusCode::RANGE_NOT_SATISFIABLE;
+            let message = format!("the content has {length} bytes, and none of the wanted ones");
+            let mut response = Problem(status, message).into_response();
+            let text = value(format!("bytes */{length}"));
+            response.headers_mut().insert(header::CONTENT_RANGE, text);
+            return Ok(response);
+        }
     };
-    let rest = futures_util::stream::iter(first.map(Ok)).chain(content);
-    let mut response = Response::new(Body::from_stream(rest));
     let headers = response.headers_mut();
-    headers
-        .insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/octet-stream"));
-    headers.insert(header::CONTENT_LENGTH, length.into());
+    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
+    headers.insert(header::CONTENT_LENGTH, (range.end - range.start).into());
+    *response.body_mut() = match found {
+        Found::Chunk(bytes, lease) => {
+            // Both are within the chunk, whose length is one of memory.
+            let bytes = bytes.slice(range.start as usize..range.end as usize);
+            Body::from(counted(bytes, lease))
+        }
+        Found::List(list, lease) => {
+            let mut reader = Reader::new(node, &memory, (list, lease), range).await?;
+            // The first chunk decides between an error and a stream: what breaks later can only break off.
+            let first = reader.next().await?;
+            Body::from_stream(reader.stream(first))
+        }
+    };
     Ok(response)
 }
 
+/// Who holds a chunk, as far as they answer.
+async fn holders_of(node: Arc<Node>, part: Part) -> Result<ChunkAnswer, ContentError> {
+    let holders = node.holders(part.address.chunk()).await;
+    let Holders { targets, silent_targets, silent_nodes, size, replicas } =
+        holders.map_err(|_| ContentError::Stopped)?;
+    Ok(ChunkAnswer {
+        address: part.address.to_string(),
+        length: size.map_or(part.length, Size::as_bytes),
+        replicas: replicas.unwrap_or(0),
+        holders: targets,
+        silent_targets,
+        silent_nodes,
+    })
+}
+
 async fn get_chunks(
-    State(node): State<Arc<Node>>,
-    Path(text): Path<String>,
-) -> Result<Json<Vec<ChunkAnswer>>, Problem> {
-    let parts = content_stream::chunks(&node, address(&text)?).await?;
-    let found = futures_util::stream::iter(parts).map(|part| {
-        let node = node.clone();
-        async move {
-            let holders = node.holders(part.address.chunk()).await;
-            let Holders { targets, silent_targets, silent_nodes, size, replicas } =
-                holders.map_err(|_| Problem::from(ContentError::Stopped))?;
-            let length = size.map_or(part.length, Size::as_bytes);
-            let address = part.address.to_string();
-            let (holders, replicas) = (targets, replicas.unwrap_or(0));
-            Ok::<_, Problem>(ChunkAnswer {
-                address,
-                length,
-                replicas,
-                holders,
-                silent_targets,
-                silent_nodes,
-            })
-        }
-    });
+    State(App { node, memory, .. }): State<App>,
+    Keys(NoKeys {}): Keys<NoKeys>,
+    Place(address): Place,
+) -> Result<Response, Problem> {
+    let parts = content_read::parts(node.clone(), &memory, address).await?;
     // Where a member is silent, each takes as long as its group is waited for.
-    Ok(Json(found.buffered(FINDS_AT_A_TIME).try_collect().await?))
+    let found =
+        parts.map_ok(move |part| holders_of(node.clone(), part)).try_buffered(FINDS_AT_A_TIME);
+    let mut found = Box::pin(found);
+    // The first one decides between an error and a list, which is never in memory as a whole.
+    let first = found.try_next().await?;
+    let answers = stream::iter(first.map(Ok)).chain(found).enumerate().map(|(place, answer)| {
+        let mut text = if place == 0 { Vec::new() } else { b",".to_vec() };
+        let written = serde_json::to_writer(&mut text, &answer?);
+        written.map_err(|error| ContentError::BrokeOff(error.to_string()))?;
+        Ok(Bytes::from(text))
+    });
+    let text =
+        |text: &'static [u8]| stream::iter([Ok::<_, ContentError>(Bytes::from_static(text))]);
+    let body = Body::from_stream(text(b"[").chain(answers).chain(text(b"]")));
+    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
 }
 
 async fn status_of(node: &Node) -> Result<NodeStatus, Problem> {
     NodeStatus::of(node).await.ok_or_else(|| Problem::from(ContentError::Stopped))
 }
 
-async fn get_status(State(node): State<Arc<Node>>) -> Result<Json<NodeStatus>, Problem> {
+async fn get_status(
+    State(App { node, .. }): State<App>,
+    Keys(NoKeys {}): Keys<NoKeys>,
+) -> Result<Json<NodeStatus>, Problem> {
     Ok(Json(status_of(&node).await?))
 }
 
-async fn get_metrics(State(node): State<Arc<Node>>) -> Result<Response, Problem> {
-    let text = metrics::text(&status_of(&node).await?);
+async fn get_metrics(
+    State(App { node, memory, metrics, .. }): State<App>,
+    Keys(NoKeys {}): Keys<NoKeys>,
+) -> Result<Response, Problem> {
+    let text = metrics::text(&status_of(&node).await?, &metrics, memory.used());
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
-/// Serves on `listener` until the process is told to stop (SIGINT or SIGTERM), and then ends what is
-/// under way. A node of a cluster reads its map again on SIGHUP. `ready` is called when requests are taken.
-///
-/// # Errors
-/// If the system gives no threads, or the listener fails.
-pub fn serve(node: Node, listener: std::net::TcpListener, ready: impl FnOnce()) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
-        listener.set_nonblocking(true)?;
-        let listener = tokio::net::TcpListener::from_std(listener)?;
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let stop = async move {
-            let signal = tokio::select! {
-                _ = terminate.recv() => "SIGTERM",
-                _ = interrupt.recv() => "SIGINT",
-            };
-            tracing::info!(signal, "stopping: what is under way is ended first");
-        };
-        let node = Arc::new(node);
-        if node.map_source().is_some() {
-            let mut again = signal(SignalKind::hangup())?;
-            let node = Arc::downgrade(&node);
-            tokio::spawn(async move {
-                while again.recv().await.is_some() {
-                    let Some(node) = node.upgrade() else { return };
-                    let _ = tokio::task::spawn_blocking(move || node.read_map_again()).await;
-                }
-            });
-        }
-        ready();
-        let serving = node.serving();
-        connections::serve(listener, router(node), serving, stop).await
-    })
+async fn no_such_path(request: Request) -> Problem {
+    Problem(StatusCode::NOT_FOUND, format!("`{}` is nothing that a node has", request.uri().path()))
 }
 
-/// A node that serves HTTP until this is dropped.
-#[derive(Debug)]
-pub struct Background {
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<io::Result<()>>>,
+async fn no_such_method(request: Request) -> Problem {
+    let message = format!("`{}` has no {}", request.uri().path(), request.method());
+    Problem(StatusCode::METHOD_NOT_ALLOWED, message)
 }
 
-impl Background {
-    /// Begins to serve; requests are taken from now on.
-    ///
-    /// # Errors
-    /// If the system gives no threads.
-    pub fn serve(node: Node, listener: std::net::TcpListener) -> io::Result<Background> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        listener.set_nonblocking(true)?;
-        let (stop, stopped) = oneshot::channel::<()>();
-        let serve = move || {
-            runtime.block_on(async {
-                let listener = tokio::net::TcpListener::from_std(listener)?;
-                let stop = async { drop(stopped.await) };
-                let serving = node.serving();
-                connections::serve(listener, router(Arc::new(node)), serving, stop).await
-            })
-        };
-        let thread = std::thread::Builder::new().name("http".into()).spawn(serve)?;
-        Ok(Background { stop: Some(stop), thread: Some(thread) })
-    }
-}
-
-impl Drop for Background {
-    /// Ends what is under way, and stops the node.
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
+/// What every request is answered with.
+#[derive(Clone)]
+struct App {
+    node: Arc<Node>,
+    memory: BodyMemory,
+    serving: Serving,
+    metrics: HttpMetrics,
 }
 
 /// Everything that a node serves.
-pub fn router(node: Arc<Node>) -> Router {
+pub(crate) fn router(node: Arc<Node>, metrics: HttpMetrics) -> Router {
+    let serving = node.serving();
+    let Serving { body_memory, waiting, body_timeout, .. } = serving;
+    let memory = BodyMemory::new(body_memory, waiting, body_timeout);
+    let app = App { node, memory, serving, metrics };
     let router = Router::new()
         .route("/v1/content", put(put_content))
         .route("/v1/content/{address}", get(get_content))
         .route("/v1/content/{address}/chunks", get(get_chunks))
         .route("/v1/status", get(get_status))
         .route("/metrics", get(get_metrics))
+        .fallback(no_such_path)
+        .method_not_allowed_fallback(no_such_method)
         .layer(DefaultBodyLimit::disable())
-        .with_state(node);
+        .with_state(app);
     // Asked once: a layer costs every request something.
     match tracing::enabled!(tracing::Level::DEBUG) {
         true => router.layer(from_fn(log_request)),

@@ -3,7 +3,7 @@
 //! * [`Node`] is a node as the rest of the program sees it: puts, gets, status.
 //! * [`RegisteredTargets`] sees to it that a folder is taken only for the target that it holds.
 //! * [`Folder`] is where a target keeps its segments, [`Disk`] carries out what its store asks for.
-//! * [`content_stream`] cuts content into chunks and puts it together; [`http`] serves it.
+//! * [`http`] serves content, which it cuts into chunks and puts together.
 //! * [`cluster`] is the map of a cluster of several processes, which speak by UDP.
 //! * One thread at a time works the member; what takes time happens in others. It decides everything.
 #![allow(
@@ -14,15 +14,19 @@
 
 mod address;
 mod admission;
+mod body_memory;
 mod buffers;
 mod clock;
 pub mod cluster;
+mod conditional;
 mod connections;
-pub mod content_stream;
+mod content_read;
+mod content_stream;
 mod direct;
 mod disk;
 mod folder;
 pub mod http;
+mod http_metrics;
 mod journal;
 mod label;
 mod limits;
@@ -34,9 +38,12 @@ mod network;
 mod node;
 mod open_files;
 mod open_segments;
+mod patient;
 mod reactor;
 mod register;
+mod serving;
 pub mod status;
+mod walk;
 mod whole_file;
 
 pub use address::{Address, NoAddress};
@@ -48,7 +55,7 @@ pub use clock::Clock;
 pub use disk::{Disk, DiskResult, Report};
 pub use folder::{Folder, FolderError, Refusal};
 pub use label::{ClusterId, Seat};
-pub use limits::{LEAST_IDLE_TIMEOUT, LEAST_RATE, Limits};
+pub use limits::{BODY_MEMORY, BODY_SIZES, HEADER_SIZES, LEAST_RATE, LEAST_TIMEOUT, Limits};
 pub use network::measure;
 pub use node::{Hosting, Machines, Node, NodeConfig, StartError};
 pub use open_files::TooFewFiles;

@@ -19,6 +19,7 @@ use slotcast_member::{Counters, Link};
 use slotcast_protocol::GroupId;
 use slotcast_transport::Datagram;
 use slotcast_units::Time;
+use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::network::{Listener, Post};
@@ -72,6 +73,7 @@ struct Shared {
     left: Receiver<Event>,
     machines: Mutex<Machines>,
     thread: OnceLock<Thread>,
+    has_failed: watch::Sender<bool>,
 }
 
 /// Where events are left. Clones are the same mailbox.
@@ -89,7 +91,15 @@ impl Mailbox {
     pub(crate) fn new(clock: Clock) -> Mailbox {
         let (leave, left) = unbounded();
         let machines = Mutex::new(Machines::Starting);
-        Mailbox(Arc::new(Shared { clock, leave, left, machines, thread: OnceLock::new() }))
+        let has_failed = watch::Sender::new(false);
+        Mailbox(Arc::new(Shared {
+            clock,
+            leave,
+            left,
+            machines,
+            thread: OnceLock::new(),
+            has_failed,
+        }))
     }
 
     /// Gives it its machines, and starts its thread.
@@ -140,7 +150,19 @@ impl Mailbox {
     fn fail(&self, machines: &mut Machines) {
         if let Machines::Running(reactor, _) = std::mem::replace(machines, Machines::Stopped) {
             *machines = Machines::Failed(reactor);
+            self.0.has_failed.send_replace(true);
             self.wake();
+        }
+    }
+
+    /// Ends when a machine has panicked.
+    pub(crate) fn failed(&self) -> impl Future<Output = ()> + use<> {
+        let mut has_failed = self.0.has_failed.subscribe();
+        async move {
+            if has_failed.wait_for(|has_failed| *has_failed).await.is_err() {
+                // It is gone, and has not failed.
+                std::future::pending::<()>().await;
+            }
         }
     }
 
@@ -245,7 +267,7 @@ impl Mailbox {
                 drop(machines);
                 self.work();
                 if let Machines::Failed(reactor) = ended {
-                    tracing::error!("a machine has panicked: the node does nothing any more");
+                    tracing::error!("a machine has panicked: the node ends");
                     drop(reactor);
                 }
                 return;

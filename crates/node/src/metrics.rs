@@ -7,6 +7,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::http_metrics::HttpMetrics;
 use crate::status::{NetworkStatus, NodeStatus, Target};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -44,52 +45,7 @@ fn register_network(registry: &mut Registry, network: &NetworkStatus) {
     }
 }
 
-/// Of every target of a node.
-pub(crate) fn text(status: &NodeStatus) -> String {
-    let mut registry = Registry::with_prefix("slotcast");
-    let mut gauge = |name: &str, help: &str, unit: Option<Unit>, of: fn(&Target) -> u64| {
-        let family = Family::<Labels, Gauge>::default();
-        for target in &status.targets {
-            let value = i64::try_from(of(target)).unwrap_or(i64::MAX);
-            family.get_or_create(&Labels { target: target.target }).set(value);
-        }
-        match unit {
-            Some(unit) => registry.register_with_unit(name, help, unit, family),
-            None => registry.register(name, help, family),
-        }
-    };
-    gauge("target_up", "Whether the target serves reads", None, |t| {
-        u64::from(!matches!(t.state.as_str(), "failed" | "gone" | "opening"))
-    });
-    gauge("target_writable", "Whether the target takes puts", None, |t| {
-        u64::from(t.state == "open")
-    });
-    gauge("target_chunks", "Chunks on the target", None, |t| t.chunks);
-    gauge("target_content", "Content of those chunks", Some(Unit::Bytes), |t| t.content_bytes);
-    gauge("target_void", "Records that await compaction", Some(Unit::Bytes), |t| t.void_bytes);
-    gauge("target_windows", "Windows promised or bid", None, |t| u64::from(t.windows));
-    gauge("target_chunks_at_disk", "Chunks that wait for the disk or are there", None, |t| {
-        u64::from(t.chunks_at_disk)
-    });
-    gauge(
-        "target_disk_rate_bytes_per_second",
-        "Measured rate of the disk, 0 if unknown",
-        None,
-        |t| t.disk_rate_bytes_per_s.unwrap_or(0),
-    );
-    gauge(
-        "target_link_rate_bytes_per_second",
-        "Measured rate of the link, 0 if unknown",
-        None,
-        |t| t.link_rate_bytes_per_s.unwrap_or(0),
-    );
-    gauge("target_segments", "Segments of the target", None, |t| u64::from(t.segments));
-    gauge("target_under_replicated_chunks", "Chunks known to have too few replicas", None, |t| {
-        t.repair.under_replicated_chunks
-    });
-    gauge("target_repair_walking", "Whether a walk over all chunks is under way", None, |t| {
-        u64::from(t.repair.walk.is_some())
-    });
+fn register_counters(registry: &mut Registry, status: &NodeStatus) {
     let mut counter = |name: &str, help: &str, of: fn(&Target) -> u64| {
         let family = Family::<Labels, Counter>::default();
         for target in &status.targets {
@@ -117,6 +73,59 @@ pub(crate) fn text(status: &NodeStatus) -> String {
         t.repair.visited_chunks
     });
     counter("target_scrubbed_chunks", "Chunks that scrubs have read", |t| t.repair.scrubbed_chunks);
+}
+
+/// Of every target of a node, of its network, and of HTTP.
+pub(crate) fn text(status: &NodeStatus, http: &HttpMetrics, body_memory_used: u64) -> String {
+    let mut registry = Registry::with_prefix("slotcast");
+    http.register(&mut registry, body_memory_used);
+    let mut gauge = |name: &str, help: &str, unit: Option<Unit>, of: fn(&Target) -> u64| {
+        let family = Family::<Labels, Gauge>::default();
+        for target in &status.targets {
+            let value = i64::try_from(of(target)).unwrap_or(i64::MAX);
+            family.get_or_create(&Labels { target: target.target }).set(value);
+        }
+        match unit {
+            Some(unit) => registry.register_with_unit(name, help, unit, family),
+            None => registry.register(name, help, family),
+        }
+    };
+    gauge("target_up", "Whether the target serves reads", None, |t| {
+        u64::from(!matches!(t.state.as_str(), "failed" | "gone" | "opening"))
+    });
+    gauge("target_writable", "Whether the target takes puts", None, |t| {
+        u64::from(t.state == "open")
+    });
+    gauge("target_chunks", "Chunks on the target", None, |t| t.chunks);
+    gauge("target_content", "Content of those chunks", Some(Unit::Bytes), |t| t.content_bytes);
+    gauge("target_void", "Records that await compaction", Some(Unit::Bytes), |t| t.void_bytes);
+    gauge("target_free", "Free on the file system of the target", Some(Unit::Bytes), |t| {
+        t.free_bytes.unwrap_or(0)
+    });
+    gauge("target_windows", "Windows promised or bid", None, |t| u64::from(t.windows));
+    gauge("target_chunks_at_disk", "Chunks that wait for the disk or are there", None, |t| {
+        u64::from(t.chunks_at_disk)
+    });
+    gauge(
+        "target_disk_rate_bytes_per_second",
+        "Measured rate of the disk, 0 if unknown",
+        None,
+        |t| t.disk_rate_bytes_per_s.unwrap_or(0),
+    );
+    gauge(
+        "target_link_rate_bytes_per_second",
+        "Measured rate of the link, 0 if unknown",
+        None,
+        |t| t.link_rate_bytes_per_s.unwrap_or(0),
+    );
+    gauge("target_segments", "Segments of the target", None, |t| u64::from(t.segments));
+    gauge("target_under_replicated_chunks", "Chunks known to have too few replicas", None, |t| {
+        t.repair.under_replicated_chunks
+    });
+    gauge("target_repair_walking", "Whether a walk over all chunks is under way", None, |t| {
+        u64::from(t.repair.walk.is_some())
+    });
+    register_counters(&mut registry, status);
     if let Some(network) = &status.network {
         register_network(&mut registry, network);
     }

@@ -8,7 +8,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use crossbeam_channel::bounded;
 use slotcast_member::{
@@ -29,12 +28,11 @@ use crate::admission::{Opened as OpenedFolders, PlacedTarget, RegisteredTargets}
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::cluster::{MapSource, NodeFile, TargetFolder};
-use crate::connections::{IDLE_TIMEOUT, Serving};
 use crate::disk::{Disk, READERS, Report};
 use crate::folder::{Folder, FolderError, Refusal};
 use crate::journal::Journal;
 use crate::label::{ClusterId, Seat};
-use crate::limits::Limits;
+use crate::limits::{Limits, Serving};
 use crate::mailbox::Mailbox;
 use crate::map_keeper::MapKeeper;
 use crate::network::{Listener, MAX_CHUNK, Network, NetworkConfig, SocketCounters};
@@ -394,11 +392,7 @@ impl Node {
         file: Option<&NodeFile>,
     ) -> Result<Node, StartError> {
         let files = parts.files;
-        let idle_timeout = parts.limits.idle_timeout.map(|span| Duration::from_nanos(span.as_ns()));
-        let serving = Serving {
-            connections: files.connections,
-            idle_timeout: idle_timeout.unwrap_or(IDLE_TIMEOUT),
-        };
+        let serving = parts.limits.serving(files.connections);
         let mailbox = Mailbox::new(clock);
         let Opened { setups, disks, folders } = open_targets(&mut parts, &mailbox)?;
         let listener: Arc<dyn Listener> = Arc::new(mailbox.clone());
@@ -461,6 +455,11 @@ impl Node {
     /// How its HTTP connections are served.
     pub(crate) fn serving(&self) -> Serving {
         self.serving
+    }
+
+    /// Ends when one of its machines has panicked: it answers nothing any more.
+    pub(crate) fn failed(&self) -> impl Future<Output = ()> + use<> {
+        self.mailbox.failed()
     }
 
     /// Stores a chunk on as many targets as the cluster's number says; the result comes when it is on stable

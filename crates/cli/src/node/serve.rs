@@ -8,9 +8,10 @@ use std::process::ExitCode;
 use clap::Args;
 use slotcast_lab::InputError;
 use slotcast_node::cluster::NodeFile;
-use slotcast_node::{LEAST_IDLE_TIMEOUT, LEAST_RATE, Limits, Node, StartError, http};
-use slotcast_units::{Rate, Span};
+use slotcast_node::{LEAST_RATE, Limits, Node, StartError, http};
+use slotcast_units::Rate;
 
+use super::http_options::HttpOptions;
 use super::log::LogOptions;
 use crate::VERSION;
 use crate::failure::{Failure, Outcome};
@@ -31,7 +32,7 @@ Then, from another terminal:
 Ctrl-C stops it; everything that was acknowledged is on stable storage.")]
 pub(crate) struct Arguments {
     /// Be one node of a cluster, as this file says; see docs/operate/cluster.md
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "targets", "replicas", "listen", "disk_rate", "link_rate", "connections", "idle_timeout"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "targets", "replicas", "listen", "disk_rate", "link_rate"])]
     config: Option<PathBuf>,
 
     /// Where the targets keep their chunks: one folder each is made in it
@@ -58,13 +59,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "RATE", value_parser = limit)]
     link_rate: Option<Rate>,
 
-    /// HTTP connections that may be open at a time [default: what the limit of open files leaves, at most 4096]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    connections: Option<u32>,
-
-    /// Close an HTTP connection on which no request comes for so long [default: 60s]
-    #[arg(long, value_name = "TIME", value_parser = idle_timeout)]
-    idle_timeout: Option<Span>,
+    #[command(flatten)]
+    http: HttpOptions,
 
     #[command(flatten)]
     log: LogOptions,
@@ -75,14 +71,6 @@ fn limit(text: &str) -> Result<Rate, String> {
     match rate >= LEAST_RATE {
         true => Ok(rate),
         false => Err(format!("at least {LEAST_RATE}")),
-    }
-}
-
-fn idle_timeout(text: &str) -> Result<Span, String> {
-    let span: Span = text.parse().map_err(|error| format!("{error}"))?;
-    match span >= LEAST_IDLE_TIMEOUT {
-        true => Ok(span),
-        false => Err(format!("at least {LEAST_IDLE_TIMEOUT}")),
     }
 }
 
@@ -161,9 +149,24 @@ fn join(path: &Path) -> Outcome {
             file.listen,
         );
     };
-    http::serve(node, listener, told)
-        .map_err(|error| Failure::Output(format!("http://{address}"), error))?;
-    Ok(ExitCode::SUCCESS)
+    served(address, http::serve(node, listener, told))
+}
+
+/// Exit status of a node that cannot go on: whoever looks after it starts it anew.
+const PANICKED: u8 = 3;
+
+/// How a node ended.
+fn served(address: SocketAddr, result: Result<(), http::ServeError>) -> Outcome {
+    match result {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(http::ServeError::System(error)) => {
+            Err(InputError::plain(format!("http://{address} cannot be served: {error}")).into())
+        }
+        Err(error @ http::ServeError::Panicked) => {
+            eprintln!("Error: {error}");
+            Ok(ExitCode::from(PANICKED))
+        }
+    }
 }
 
 /// Why the node did not start, with what helps.
@@ -188,12 +191,12 @@ fn not_started(error: &StartError) -> Box<InputError> {
 /// A whole cluster in this process.
 fn alone(arguments: &Arguments) -> Outcome {
     let Arguments { data, targets, replicas, listen, .. } = arguments;
-    let limits = Limits {
+    let rates = Limits {
         disk_rate: arguments.disk_rate,
         link_rate: arguments.link_rate,
-        connections: arguments.connections,
-        idle_timeout: arguments.idle_timeout,
+        ..Limits::default()
     };
+    let limits = arguments.http.limits(rates);
     let config = super::target::store_in(data, *targets, *replicas, limits)?;
     let targets = config.folders.len();
     if usize::from(*replicas) > targets {
@@ -225,7 +228,5 @@ fn alone(arguments: &Arguments) -> Outcome {
             data.display(),
         );
     };
-    http::serve(node, listener, told)
-        .map_err(|error| Failure::Output(format!("http://{address}"), error))?;
-    Ok(ExitCode::SUCCESS)
+    served(address, http::serve(node, listener, told))
 }

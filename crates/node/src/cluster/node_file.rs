@@ -4,20 +4,21 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use slotcast_member::ClusterMap;
 use slotcast_protocol::TargetId;
-use slotcast_units::{Rate, Span};
+use slotcast_units::{Rate, Size, Span};
 use toml::Spanned;
 
 use super::error::{Result, Source};
 use super::map_file::{map_text, read_map};
 use super::map_source::MapSource;
 use crate::label;
-use crate::limits::{LEAST_IDLE_TIMEOUT, LEAST_RATE, Limits};
+use crate::limits::{BODY_MEMORY, BODY_SIZES, HEADER_SIZES, LEAST_RATE, LEAST_TIMEOUT, Limits};
 use crate::whole_file::write_whole;
 
 #[derive(Deserialize)]
@@ -35,6 +36,12 @@ struct File {
     register: Option<PathBuf>,
     connections: Option<Spanned<NonZeroU32>>,
     idle_timeout: Option<Spanned<String>>,
+    header_timeout: Option<Spanned<String>>,
+    body_timeout: Option<Spanned<String>>,
+    header_size: Option<Spanned<String>>,
+    body_size: Option<Spanned<String>>,
+    body_memory: Option<Spanned<String>>,
+    waiting: Option<Spanned<u32>>,
     target: Spanned<Vec<TargetEntry>>,
 }
 
@@ -128,47 +135,11 @@ impl NodeFile {
             Some(value) => address("http", value)?,
             None => HTTP.parse().expect("an address"),
         };
-        let span = |key: &str, value: &Spanned<String>| {
-            value.get_ref().parse::<Span>().map_err(|error| {
-                let message = format!("{key} = \"{}\": {error}", value.get_ref());
-                source.error(Some(value.span()), message, Some("write it as \"10min\" or \"30s\""))
-            })
-        };
         let gone_after = match &file.gone_after {
             None => GONE_AFTER,
-            Some(value) => span("gone_after", value)?,
+            Some(value) => span(&source, "gone_after", value)?,
         };
-        let idle_timeout = match &file.idle_timeout {
-            None => None,
-            Some(value) => match span("idle_timeout", value)? {
-                timeout if timeout >= LEAST_IDLE_TIMEOUT => Some(timeout),
-                _ => {
-                    let message = format!("idle_timeout = \"{}\" is too short", value.get_ref());
-                    return Err(source.error(Some(value.span()), message, Some("at least 1s")));
-                }
-            },
-        };
-        let rate = |key: &str, value: &Option<Spanned<String>>| match value {
-            None => Ok(None),
-            Some(value) => match value.get_ref().parse::<Rate>() {
-                Ok(rate) if rate >= LEAST_RATE => Ok(Some(rate)),
-                Ok(_) => {
-                    let message = format!("{key} = \"{}\" is too slow", value.get_ref());
-                    Err(source.error(Some(value.span()), message, Some("at least 1Mbps")))
-                }
-                Err(error) => {
-                    let message = format!("{key} = \"{}\": {error}", value.get_ref());
-                    let help = "write it as \"400MB/s\" or \"10Gbps\"";
-                    Err(source.error(Some(value.span()), message, Some(help)))
-                }
-            },
-        };
-        let limits = Limits {
-            disk_rate: rate("disk_rate", &file.disk_rate)?,
-            link_rate: rate("link_rate", &file.link_rate)?,
-            connections: file.connections.as_ref().map(|n| n.get_ref().get()),
-            idle_timeout,
-        };
+        let limits = limits(&source, &file)?;
         let mut left: BTreeSet<TargetId> = entry.targets.iter().copied().collect();
         let mut targets = Vec::new();
         for TargetEntry { number: target, folder } in file.target.get_ref() {
@@ -223,6 +194,77 @@ impl NodeFile {
             let _ = write_whole(&copy_in(&target.folder), &map_text(map));
         }
     }
+}
+
+fn span(source: &Source, key: &str, value: &Spanned<String>) -> Result<Span> {
+    value.get_ref().parse::<Span>().map_err(|error| {
+        let message = format!("{key} = \"{}\": {error}", value.get_ref());
+        source.error(Some(value.span()), message, Some("write it as \"10min\" or \"30s\""))
+    })
+}
+
+fn timeout(source: &Source, key: &str, value: &Option<Spanned<String>>) -> Result<Option<Span>> {
+    let Some(value) = value else { return Ok(None) };
+    let timeout = span(source, key, value)?;
+    if timeout >= LEAST_TIMEOUT {
+        return Ok(Some(timeout));
+    }
+    let message = format!("{key} = \"{}\" is too short", value.get_ref());
+    Err(source.error(Some(value.span()), message, Some("at least 1s")))
+}
+
+fn rate(source: &Source, key: &str, value: &Option<Spanned<String>>) -> Result<Option<Rate>> {
+    let Some(value) = value else { return Ok(None) };
+    match value.get_ref().parse::<Rate>() {
+        Ok(rate) if rate >= LEAST_RATE => Ok(Some(rate)),
+        Ok(_) => {
+            let message = format!("{key} = \"{}\" is too slow", value.get_ref());
+            Err(source.error(Some(value.span()), message, Some("at least 1Mbps")))
+        }
+        Err(error) => {
+            let message = format!("{key} = \"{}\": {error}", value.get_ref());
+            let help = "write it as \"400MB/s\" or \"10Gbps\"";
+            Err(source.error(Some(value.span()), message, Some(help)))
+        }
+    }
+}
+
+fn size(
+    source: &Source,
+    key: &str,
+    value: &Option<Spanned<String>>,
+    allowed: RangeInclusive<Size>,
+) -> Result<Option<Size>> {
+    let Some(value) = value else { return Ok(None) };
+    match value.get_ref().parse::<Size>() {
+        Ok(size) if allowed.contains(&size) => Ok(Some(size)),
+        Ok(_) => {
+            let (least, most) = allowed.into_inner();
+            let message = format!("{key} = \"{}\" is not possible", value.get_ref());
+            let help = format!("from {least} to {most}");
+            Err(source.error(Some(value.span()), message, Some(&help)))
+        }
+        Err(error) => {
+            let message = format!("{key} = \"{}\": {error}", value.get_ref());
+            Err(source.error(Some(value.span()), message, Some("write it as \"256MiB\"")))
+        }
+    }
+}
+
+fn limits(source: &Source, file: &File) -> Result<Limits> {
+    let timeout = |key: &str, value: &Option<Spanned<String>>| timeout(source, key, value);
+    Ok(Limits {
+        disk_rate: rate(source, "disk_rate", &file.disk_rate)?,
+        link_rate: rate(source, "link_rate", &file.link_rate)?,
+        connections: file.connections.as_ref().map(|n| n.get_ref().get()),
+        idle_timeout: timeout("idle_timeout", &file.idle_timeout)?,
+        header_timeout: timeout("header_timeout", &file.header_timeout)?,
+        body_timeout: timeout("body_timeout", &file.body_timeout)?,
+        header_size: size(source, "header_size", &file.header_size, HEADER_SIZES)?,
+        body_size: size(source, "body_size", &file.body_size, BODY_SIZES)?,
+        body_memory: size(source, "body_memory", &file.body_memory, BODY_MEMORY)?,
+        waiting: file.waiting.as_ref().map(|n| *n.get_ref()),
+    })
 }
 
 fn copy_in(folder: &Path) -> PathBuf {

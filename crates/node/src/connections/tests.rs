@@ -6,6 +6,7 @@ use axum::routing::{get, put};
 use tokio::sync::oneshot;
 
 use super::*;
+use crate::limits::Limits;
 
 /// A limit within the tests' patience that no test comes near.
 const LONG: Duration = Duration::from_secs(60);
@@ -25,10 +26,11 @@ impl Server {
         let router = Router::new()
             .route("/v1/status", get(async || "fine"))
             .route("/v1/content", put(async |body: Bytes| body.len().to_string()));
-        let serving = Serving { connections, idle_timeout };
+        let serving = Serving { idle_timeout, ..Limits::default().serving(connections) };
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = async { drop(stopped.await) };
-        let run = move || runtime.block_on(serve(listener, router, serving, stopped));
+        let served = (serving, HttpMetrics::new());
+        let run = move || runtime.block_on(serve(listener, router, served, stopped));
         Server { address, stop: Some(stop), thread: Some(std::thread::spawn(run)) }
     }
 

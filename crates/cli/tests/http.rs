@@ -1,0 +1,130 @@
+//! What a node answers over HTTP, and what the command line makes of it.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "it has clocks, processes, files and sockets"
+)]
+
+#[allow(dead_code, reason = "each test file uses its own part")]
+mod served;
+
+use std::fs;
+use std::time::Instant;
+
+use served::{PATIENCE, Served, content};
+
+const FEW: [&str; 4] = ["--targets", "3", "--replicas", "2"];
+
+fn start(folder: &tempfile::TempDir, more: &[&str]) -> Served {
+    Served::start(&folder.path().join("data"), &[&FEW, more].concat())
+}
+
+fn put(served: &Served, query: &str, body: &[u8]) -> String {
+    let answer = served.ask(&format!("PUT /v1/content{query}"), "", body);
+    assert_eq!(answer.status(), 200, "{answer:?}");
+    answer.json()["address"].as_str().expect("an address").to_owned()
+}
+
+#[test]
+fn every_error_is_json_and_names_what_is_wrong() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let served = start(&folder, &[]);
+    let absent = format!("chunk-{}", "0".repeat(64));
+    for (line, status, says) in [
+        ("PUT /v1/content?chunksize=4096", 400, "`chunksize`"),
+        ("PUT /v1/content?chunk_size=x", 400, "chunk_size"),
+        ("PUT /v1/content?replicas=2&replicas=3", 400, "`replicas`"),
+        (&format!("GET /v1/content/{absent}?range=1"), 400, "`range`"),
+        (&format!("GET /v1/content/{absent}/chunks?all"), 400, "`all`"),
+        ("GET /v1/status?verbose=1", 400, "`verbose`"),
+        ("GET /metrics?x=1", 400, "`x`"),
+        ("GET /v1/content/nonsense", 400, "not an address"),
+        ("GET /v1/content/%ff", 400, ""),
+        (&format!("GET /v1/content/{absent}"), 404, "is not stored here"),
+        ("GET /v2/content", 404, "/v2/content"),
+        ("DELETE /v1/content", 405, "DELETE"),
+        ("PUT /metrics", 405, "PUT"),
+    ] {
+        let answer = served.ask(line, "", b"");
+        assert_eq!(answer.status(), status, "{line}: {answer:?}");
+        assert!(answer.head.contains("content-type: application/json"), "{answer:?}");
+        assert!(answer.error().contains(says), "{line}: {answer:?}");
+    }
+}
+
+#[test]
+fn parts_of_content_are_got_and_known_content_is_not_sent() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let served = start(&folder, &[]);
+    let all = content(100_000, 1);
+    for (query, body) in [("?chunk_size=4096", &all[..]), ("", &all[..4000]), ("", &[])] {
+        let address = put(&served, query, body);
+        let line = format!("GET /v1/content/{address}");
+        let whole = served.ask(&line, "", b"");
+        assert_eq!((whole.status(), &whole.body[..]), (200, body));
+        assert!(whole.head.contains("accept-ranges: bytes"), "{}", whole.head);
+        assert!(whole.head.contains(&format!("etag: \"{address}\"")), "{}", whole.head);
+        let length = body.len();
+        for (begin, end) in [(0, 1), (4095, 4097), (4096, 8192), (50_000, length), (0, length)] {
+            if begin >= end || end > length {
+                continue;
+            }
+            let range = format!("Range: bytes={begin}-{}\r\n", end - 1);
+            let part = served.ask(&line, &range, b"");
+            assert_eq!((part.status(), &part.body[..]), (206, &body[begin..end]), "{range}");
+            let told = format!("content-range: bytes {begin}-{}/{length}", end - 1);
+            assert!(part.head.contains(&told), "{}", part.head);
+            assert!(part.head.contains(&format!("content-length: {}", end - begin)));
+        }
+        let none = served.ask(&line, &format!("Range: bytes={length}-\r\n"), b"");
+        assert_eq!(none.status(), 416);
+        assert!(none.head.contains(&format!("content-range: bytes */{length}")), "{}", none.head);
+        assert!(none.error().contains(&length.to_string()));
+        let known = served.ask(&line, &format!("If-None-Match: \"{address}\"\r\n"), b"");
+        assert_eq!((known.status(), known.body.len()), (304, 0));
+        let other = served.ask(&line, "If-None-Match: \"x\"\r\nIf-Range: \"x\"\r\n", b"");
+        assert_eq!((other.status(), &other.body[..]), (200, body));
+        let head = served.ask(&line.replace("GET", "HEAD"), "", b"");
+        assert_eq!((head.status(), head.body.len()), (200, 0));
+        assert!(head.head.contains(&format!("content-length: {length}")), "{}", head.head);
+    }
+}
+
+#[test]
+fn metrics_tell_of_requests_room_and_replicas() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let served = start(&folder, &[]);
+    put(&served, "", &content(5000, 1));
+    assert_eq!(served.ask("GET /v1/content/nonsense", "", b"").status(), 400);
+    // A request counts when its answer has gone out, a moment before it arrives or after.
+    let begun = Instant::now();
+    loop {
+        let text = String::from_utf8(served.ask("GET /metrics", "", b"").body).expect("text");
+        let wanted = [
+            "slotcast_http_requests_total{method=\"PUT\",status=\"200\"} 1",
+            "slotcast_http_requests_total{method=\"GET\",status=\"400\"} 1",
+            "slotcast_http_request_duration_seconds_count{method=\"PUT\"} 1",
+            "slotcast_http_connections ",
+            "slotcast_http_body_memory_bytes 0",
+            "slotcast_target_free_bytes{target=\"2\"} ",
+            "slotcast_target_under_replicated_chunks{target=\"2\"} ",
+        ];
+        match wanted.iter().find(|line| !text.contains(**line)) {
+            None => break,
+            Some(line) => assert!(begun.elapsed() < PATIENCE, "{line}: {text}"),
+        }
+    }
+}
+
+#[test]
+fn a_node_that_others_can_reach_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = |served: Served| {
+        drop(served);
+        fs::read_to_string(folder.path().join("data.log")).expect("it is there")
+    };
+    let all = log(start(&folder, &["--listen", "0.0.0.0:0"]));
+    assert!(all.contains("Warning: everybody who reaches 0.0.0.0:0 may read and write"), "{all}");
+    let own = log(start(&folder, &[]));
+    assert!(!own.contains("Warning"), "{own}");
+}

@@ -1,0 +1,204 @@
+//! Serves a node over HTTP until it is told to stop, or cannot go on.
+
+use std::io;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+
+use crate::connections;
+use crate::http::router;
+use crate::http_metrics::HttpMetrics;
+use crate::node::Node;
+
+/// Why a node is not served any more.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The system gives no threads, or the listener fails.
+    #[error(transparent)]
+    System(#[from] io::Error),
+    /// A machine of the node has panicked, which no later request can make good.
+    #[error("a machine of this node has panicked: it cannot go on, and has to be started anew")]
+    Panicked,
+}
+
+/// How long the process goes on after it was told to stop: requests, and after them what disks are at.
+const STOP_TIME: Duration = Duration::from_secs(9);
+
+/// Listens for SIGINT and SIGTERM: the first one stops the node, a second one or the end of [`STOP_TIME`] the
+/// process, whatever is under way. What was acknowledged is on stable storage by then. It has a thread of its own,
+/// since it must be heard when all others hang.
+fn signals() -> io::Result<oneshot::Receiver<()>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (mut terminate, mut interrupt) = {
+        let _inside = runtime.enter();
+        (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?)
+    };
+    let (stop, stopped) = oneshot::channel();
+    let mut next = async move || {
+        tokio::select! {
+            _ = terminate.recv() => ("SIGTERM", 143),
+            _ = interrupt.recv() => ("SIGINT", 130),
+        }
+    };
+    let listen = async move {
+        let (signal, _) = next().await;
+        tracing::info!(signal, "stopping: what is under way is ended first");
+        // It is there as long as the node is served.
+        let _ = stop.send(());
+        match tokio::time::timeout(STOP_TIME, next()).await {
+            Ok((signal, status)) => {
+                eprintln!("stopped at once by a second signal ({signal})");
+                std::process::exit(status);
+            }
+            Err(_) => {
+                eprintln!("stopped although disks were still at work");
+                std::process::exit(0);
+            }
+        }
+    };
+    thread::Builder::new().name("signals".into()).spawn(move || runtime.block_on(listen))?;
+    Ok(stopped)
+}
+
+/// Serves on `listener` until the process is told to stop (SIGINT or SIGTERM), and then ends what is under way, for
+/// some seconds at most. A node of a cluster reads its map again on SIGHUP. `ready` is called when requests are
+/// taken.
+///
+/// # Errors
+/// If the system gives no threads, the listener fails, or a machine of the node panics. Whoever started the process
+/// starts it again then: what was acknowledged is there.
+pub fn serve(
+    node: Node,
+    listener: std::net::TcpListener,
+    ready: impl FnOnce(),
+) -> Result<(), ServeError> {
+    let runtime = runtime()?;
+    let stop = signals()?;
+    let served = runtime.block_on(async {
+        let node = Arc::new(node);
+        if node.map_source().is_some() {
+            let mut again = signal(SignalKind::hangup())?;
+            let node = Arc::downgrade(&node);
+            tokio::spawn(async move {
+                while again.recv().await.is_some() {
+                    let Some(node) = node.upgrade() else { return };
+                    let _ = tokio::task::spawn_blocking(move || node.read_map_again()).await;
+                }
+            });
+        }
+        serve_until(node, listener, async { drop(stop.await) }, ready).await
+    });
+    // What reads the map may wait for etcd, and what has panicked for ever.
+    runtime.shutdown_background();
+    served
+}
+
+fn runtime() -> io::Result<Runtime> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()
+}
+
+async fn serve_until(
+    node: Arc<Node>,
+    listener: std::net::TcpListener,
+    stop: impl Future<Output = ()>,
+    ready: impl FnOnce(),
+) -> Result<(), ServeError> {
+    listener.set_nonblocking(true)?;
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let (serving, failed) = (node.serving(), node.failed());
+    let metrics = HttpMetrics::new();
+    let router = router(node, metrics.clone());
+    ready();
+    tokio::select! {
+        served = connections::serve(listener, router, (serving, metrics), stop) => Ok(served?),
+        () = failed => Err(ServeError::Panicked),
+    }
+}
+
+/// A node that serves HTTP until this is dropped.
+#[derive(Debug)]
+pub struct Background {
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<Result<(), ServeError>>>,
+}
+
+impl Background {
+    /// Begins to serve; requests are taken from now on.
+    ///
+    /// # Errors
+    /// If the system gives no threads.
+    pub fn serve(node: Node, listener: std::net::TcpListener) -> io::Result<Background> {
+        let runtime = runtime()?;
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serve = move || {
+            let stop = async { drop(stopped.await) };
+            runtime.block_on(serve_until(Arc::new(node), listener, stop, || {}))
+        };
+        let thread = thread::Builder::new().name("http".into()).spawn(serve)?;
+        Ok(Background { stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+impl Drop for Background {
+    /// Ends what is under way, and stops the node.
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    use bytes::Bytes;
+    use slotcast_store::Content;
+
+    use super::*;
+    use crate::limits::Limits;
+    use crate::node::NodeConfig;
+    use crate::reactor::Event;
+
+    #[test]
+    fn a_machine_that_panics_ends_what_is_served() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let config = NodeConfig {
+            folders: (0..3).map(|n| folder.path().join(n.to_string())).collect(),
+            register: None,
+            group_size: 3,
+            replicas: 2,
+            segment_size: 1 << 20,
+            limits: Limits::default(),
+        };
+        let node = Node::start(&config).expect("it starts");
+        let mailbox = node.mailbox.clone();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        let served = thread::spawn(move || {
+            serve(node, listener, || ready.send(()).expect("it is waited for"))
+        });
+        is_ready.recv().expect("it is served");
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        write!(stream, "GET /v1/status HTTP/1.1\r\nHost: x\r\n\r\n").expect("it is read");
+        let mut begin = [0; 12];
+        stream.read_exact(&mut begin).expect("an answer");
+        assert_eq!(&begin, b"HTTP/1.1 200");
+        // No cluster has so many, and `Node::put_on` refuses it.
+        let (reply, answer) = oneshot::channel();
+        mailbox.put(Event::Put(Content::of(Bytes::from_static(b"y")), Some(200), reply));
+        assert!(answer.blocking_recv().is_err());
+        let served = served.join().expect("it ends");
+        assert!(matches!(served, Err(ServeError::Panicked)), "{served:?}");
+        // Nobody is kept waiting.
+        let _ = stream.read_to_end(&mut Vec::new());
+        assert!(TcpStream::connect(address).is_err());
+    }
+}
