@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod client;
 pub(crate) mod cluster;
 pub(crate) mod get;
+mod hearing;
 mod http_options;
 pub(crate) mod key;
 mod log;

@@ -9,7 +9,9 @@
 mod served;
 
 use std::fs;
-use std::time::Instant;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use served::{PATIENCE, Served, content};
 
@@ -23,6 +25,11 @@ fn put(served: &Served, query: &str, body: &[u8]) -> String {
     let answer = served.ask(&format!("PUT /v1/content{query}"), "", body);
     assert_eq!(answer.status(), 200, "{answer:?}");
     answer.json()["address"].as_str().expect("an address").to_owned()
+}
+
+fn refusal(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]
@@ -114,6 +121,58 @@ fn metrics_tell_of_requests_room_and_replicas() {
             Some(line) => assert!(begun.elapsed() < PATIENCE, "{line}: {text}"),
         }
     }
+}
+
+/// It has sent a lot by then, and nobody takes in the rest.
+#[test]
+fn a_put_that_is_refused_on_the_way_says_why() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let served = start(&folder, &["--body-size", "1MiB"]);
+    let large = folder.path().join("large");
+    // More than the node takes in before it closes: it has holes, and takes no room.
+    let file = fs::File::create(&large).and_then(|file| file.set_len(1 << 40));
+    file.expect("a file system with holes");
+    let large = large.to_str().expect("UTF-8");
+    for _ in 0..2 {
+        let text = refusal(&served.run(&["put", large]));
+        assert!(text.contains("at most 1048576 bytes") && text.contains("413"), "{text}");
+        assert!(!text.contains("is it running?"), "{text}");
+    }
+    served.says(&["put", "Cargo.toml"]);
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_put_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let served = start(&folder, &["--disk-rate", "20MB/s"]);
+    let path = folder.path().join("file");
+    fs::write(&path, content(40_000_000, 1)).expect("room");
+    let putting = Command::new(env!("CARGO_BIN_EXE_slotcast"))
+        .arg("put")
+        .arg(&path)
+        .env("SLOTCAST_NODE", &served.node)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    // It has begun when chunks of it are there.
+    let begun = Instant::now();
+    let chunks = || {
+        let status = served.ask("GET /v1/status", "", b"").json();
+        let targets = status["targets"].as_array().expect("targets").clone();
+        targets.iter().map(|target| target["chunks"].as_u64().expect("a number")).sum::<u64>()
+    };
+    while chunks() == 0 {
+        assert!(begun.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let mut file = fs::OpenOptions::new().append(true).open(&path).expect("it is there");
+    file.write_all(b"more").expect("room");
+    let output = putting.wait_with_output().expect("it ends");
+    let text = refusal(&output);
+    assert!(text.contains("changed while it was put"), "{text}");
+    assert!(output.stdout.is_empty(), "{output:?}");
+    served.says(&["put", path.to_str().expect("UTF-8")]);
 }
 
 #[test]

@@ -1,12 +1,18 @@
 //! Speaks with a node.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::Args;
 use slotcast_lab::InputError;
 use ureq::http::Response;
+use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::transport::{Connector, DefaultConnector};
 use ureq::{Agent, Body};
+
+use super::hearing::Hearing;
 
 /// Where `slotcast serve` listens unless told otherwise.
 pub(crate) const DEFAULT_NODE: &str = "127.0.0.1:7480";
@@ -29,6 +35,7 @@ impl NodeOption {
 pub(crate) struct Client {
     agent: Agent,
     node: String,
+    is_cut: Arc<AtomicBool>,
 }
 
 impl Client {
@@ -36,7 +43,15 @@ impl Client {
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .timeout_connect(Some(Duration::from_secs(10)));
-        Client { agent: config.build().into(), node: option.node.clone() }
+        let is_cut = Arc::new(AtomicBool::new(false));
+        let connector = DefaultConnector::new().chain(Hearing(is_cut.clone()));
+        let agent = Agent::with_parts(config.build(), connector, DefaultResolver::default());
+        Client { agent, node: option.node.clone(), is_cut }
+    }
+
+    /// True once the node takes in no more of what is sent: it has answered, or gone.
+    pub(crate) fn is_cut(&self) -> &AtomicBool {
+        &self.is_cut
     }
 
     pub(crate) fn url(&self, path: &str) -> String {

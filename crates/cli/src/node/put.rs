@@ -1,9 +1,11 @@
 //! `slotcast put`.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use slotcast_lab::InputError;
@@ -55,17 +57,71 @@ pub(super) fn put_path(chunk_size: u64, replicas: Option<u8>) -> String {
     format!("/v1/content?chunk_size={chunk_size}{}", replicas.unwrap_or_default())
 }
 
-/// Counts what is read.
-struct Counted<'a, R> {
-    inner: R,
+/// Counts what is read, until the node takes in no more.
+struct Counted<'a> {
+    inner: &'a mut dyn Read,
     bar: &'a Bar,
+    is_cut: &'a AtomicBool,
+    length: u64,
 }
 
-impl<R: Read> Read for Counted<'_, R> {
+impl Read for Counted<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.is_cut.load(Ordering::Relaxed) {
+            return Ok(0);
+        }
         let n = self.inner.read(buffer)?;
         self.bar.advance(n as u64);
+        self.length += n as u64;
         Ok(n)
+    }
+}
+
+/// A file, or standard input.
+enum Source {
+    File(File, Metadata),
+    Input(io::Stdin),
+}
+
+impl Source {
+    fn open(path: &Path) -> io::Result<Source> {
+        if path.as_os_str() == "-" {
+            return Ok(Source::Input(io::stdin()));
+        }
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        match metadata.is_dir() {
+            true => Err(io::Error::other("it is a folder")),
+            false => Ok(Source::File(file, metadata)),
+        }
+    }
+
+    /// Its length; 0 if that is not known.
+    fn length(&self) -> u64 {
+        match self {
+            Source::File(_, metadata) => metadata.len(),
+            Source::Input(_) => 0,
+        }
+    }
+
+    /// Whether it is another file now than that of which so many bytes were read. The content of pipes and devices
+    /// has no length.
+    fn has_changed(&self, read: u64) -> io::Result<bool> {
+        let Source::File(file, before) = self else { return Ok(false) };
+        let after = file.metadata()?;
+        let what = |of: &Metadata| {
+            (of.len(), (of.mtime(), of.mtime_nsec()), (of.ctime(), of.ctime_nsec()))
+        };
+        Ok(before.is_file() && (read != before.len() || what(before) != what(&after)))
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Source::File(file, _) => file.read(buffer),
+            Source::Input(input) => input.read(buffer),
+        }
     }
 }
 
@@ -82,25 +138,24 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let failed = |error: &dyn std::fmt::Display| {
             InputError::plain(format!("cannot read `{}`: {error}", path.display()))
         };
-        let (content, length): (Box<dyn Read>, u64) = if path.as_os_str() == "-" {
-            (Box::new(io::stdin()), 0)
-        } else {
-            let file = File::open(path).map_err(|error| failed(&error))?;
-            let metadata = file.metadata().map_err(|error| failed(&error))?;
-            if metadata.is_dir() {
-                return Err(failed(&"it is a folder").into());
-            }
-            (Box::new(file), metadata.len())
-        };
-        let bar = Bar::new(length);
-        let mut content = Counted { inner: content, bar: &bar };
+        let mut source = Source::open(path).map_err(|error| failed(&error))?;
+        let bar = Bar::new(source.length());
+        let is_cut = client.is_cut();
+        is_cut.store(false, Ordering::Relaxed);
+        let mut content = Counted { inner: &mut source, bar: &bar, is_cut, length: 0 };
         let body = ureq::SendBody::from_reader(&mut content);
-        // A node that refuses says so before it is sent anything: afterwards nobody would read what it says.
+        // A node that refuses says so before it is sent anything, where it can.
         let request = client.agent().put(&url).header("expect", "100-continue");
         let answer = client.checked(request.send(body));
         bar.finish();
+        let read = content.length;
         let text = answer?.body_mut().read_to_string().map_err(|error| failed(&error))?;
         let answer: PutAnswer = serde_json::from_str(&text).map_err(|error| failed(&error))?;
+        if source.has_changed(read).map_err(|error| failed(&error))? {
+            let message = format!("`{}` changed while it was put", path.display());
+            let help = format!("what is stored as {} may never have been in it", answer.address);
+            return Err(InputError::plain(message).with_help(Some(help)).into());
+        }
         match arguments.files.len() {
             1 => print(&format!("{}\n", answer.address))?,
             _ => print(&format!("{}  {}\n", answer.address, path.display()))?,
