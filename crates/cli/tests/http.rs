@@ -176,6 +176,26 @@ fn a_file_that_changes_while_it_is_put_is_an_error() {
 }
 
 #[test]
+fn the_chunks_of_long_content_are_summed_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let served = start(&folder, &[]);
+    let few = put(&served, "?chunk_size=4096", &content(20_000, 1));
+    let text = served.says(&["stat", &few]);
+    assert!(text.contains("5 chunks") && text.matches("chunk-").count() == 5, "{text}");
+    // As many chunks as 5 GiB has.
+    let many = put(&served, "?chunk_size=4096", &content(64 << 10, 1).repeat(320));
+    let text = served.says(&["stat", &many]);
+    assert!(text.contains("5120 chunks, 20MiB in all"), "{text}");
+    assert!(text.contains("each on as many targets as wanted"), "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
+    let all = served.says(&["stat", "--all", &many]);
+    assert_eq!(all.matches("chunk-").count(), 5120);
+    let json = served.says(&["stat", "--json", &many]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json.as_array().expect("a list").len(), 5120);
+}
+
+#[test]
 fn a_node_that_others_can_reach_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = |served: Served| {
