@@ -1,4 +1,5 @@
-//! Keeps the house in order: arrows between crates point inwards, ring 1 is pure, and files stay small.
+//! Keeps the house in order: arrows between crates point inwards, ring 1 is pure, and files and functions
+//! stay small.
 //!
 //! Each rule is a function from what there is to a list of complaints. It is asked about this checkout, and
 //! about planted mistakes that it must find.
@@ -7,6 +8,7 @@
 mod arrows;
 mod crates;
 mod files;
+mod functions;
 mod purity;
 
 use std::path::{Path, PathBuf};
@@ -26,4 +28,16 @@ fn printed(program: &str, arguments: &[&str]) -> Vec<u8> {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{program} {arguments:?}: {errors}");
     output.stdout
+}
+
+/// The tracked files; none where the sources are not a checkout of git.
+fn tracked() -> Option<Vec<String>> {
+    if !root().join(".git").exists() {
+        eprintln!("skipped: not a checkout of git, so nobody knows what is tracked");
+        return None;
+    }
+    let listed = String::from_utf8(printed("git", &["ls-files", "-z"])).expect("names in UTF-8");
+    let paths: Vec<String> = listed.split_terminator('\0').map(String::from).collect();
+    assert!(paths.len() > 100, "{} tracked files", paths.len());
+    Some(paths)
 }
