@@ -3,13 +3,10 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use slotcast_member::{
-    ClusterMap, FailureDomain, Input, MapNode, Member, MemberConfig, Mistake, NetworkConfig, Times,
-    timing,
+    ClusterMap, FailureDomain, Input, MapNode, Member, MemberConfig, Mistake, NetworkConfig, Rules,
+    Times,
 };
-use slotcast_protocol::selection::{SequenceRule, Ties};
-use slotcast_protocol::{
-    Delivery, GetRules, InitiatorConfig, InitiatorId, Membership, PutRules, TargetId, WindowRule,
-};
+use slotcast_protocol::{Delivery, Membership, TargetId};
 use slotcast_units::{Rate, Span, Time};
 
 fn address(node: u32) -> SocketAddr {
@@ -41,28 +38,6 @@ fn map(nodes: u32) -> ClusterMap {
 
 /// Node 0 of a cluster with this map; its disks do not matter.
 fn member(map: &ClusterMap, mistake: Option<Mistake>) -> Member {
-    let timing = timing(map);
-    let initiator = InitiatorConfig {
-        id: InitiatorId(0),
-        timing,
-        put: PutRules {
-            replicas: map.replicas,
-            window_rule: WindowRule::published(Delivery::Unicast),
-            ties: Ties::ByName,
-            sequence: SequenceRule::revised(&timing),
-            consecutive_only: false,
-            abandon_without_window: false,
-            choosy: None,
-            double_booking: false,
-            proxied: false,
-        },
-        get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
-        answer_timeout: Span::from_ms(1),
-        ack_timeout: Span::from_ms(10),
-        max_rounds: 32,
-        refuse_after: None,
-        horizon: Span::from_secs(1),
-    };
     let network =
         NetworkConfig { map: map.clone(), gone_after: Span::from_secs(1), max_chunk: 1 << 20 };
     let began = Time::ZERO + Span::from_secs(1);
@@ -71,7 +46,7 @@ fn member(map: &ClusterMap, mistake: Option<Mistake>) -> Member {
         began,
         targets: Vec::new(),
         groups: map.groups().expect("targets for a group"),
-        initiator,
+        initiator: Rules::of_cluster(map).initiator(0),
         first_serial: 0,
         links: None,
         network: Some(network),

@@ -1,20 +1,21 @@
-//! Which folder is taken for which target when a node starts.
+//! Opens the folders of a node's targets, as [`slotcast_member::identity`] decides.
 //!
-//! A folder is looked at first and changed only if it holds the target that it should, or is empty and was never
-//! formatted for it. Everything else is refused, and stays as it is: a disk that is not mounted, disks that were
-//! swapped, a disk of another cluster. Nothing here deletes anything.
+//! A folder is looked at first and changed only if it is taken for its target. Nothing here deletes anything.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use slotcast_member::identity::{
+    Admission, ClusterId, Contents, Entry, NotReplaced, Placed, Refused, Register, Seat, State,
+    Verdict, admit,
+};
 use slotcast_protocol::TargetId;
 use tracing::{info, warn};
 
-use crate::folder::{Folder, FolderError, Refusal, Rewrite};
-use crate::label::{self, ClusterId, Contents, Label, Owner, Seat};
-use crate::register::{self, Entry, Register, RegisterError, State};
+use crate::folder::{Folder, FolderError, Refusal};
+use crate::label;
+use crate::register::{self, RegisterError};
 
 /// A target, as its node is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,26 +75,13 @@ pub struct ListedTarget {
     pub error: Option<io::Error>,
 }
 
-/// What is to be done with a folder.
-#[derive(Debug)]
-enum Decision {
-    /// Open it.
-    Open(Label, Option<Rewrite>),
-    /// Give it this label.
-    Format(Label),
-    /// Leave it alone.
-    Refuse(Refusal),
-    /// Nobody knows what is in it.
-    Unreadable(io::Error),
-}
-
 /// What follows from the register and the folders, before anything is changed.
 struct Plan {
     /// The register as it was, if there was one.
     before: Option<Register>,
     register: Register,
-    /// For each target.
-    decisions: Vec<Decision>,
+    /// For each target, and why its folder could not be read.
+    verdicts: Vec<(Verdict, Option<io::Error>)>,
 }
 
 impl RegisteredTargets {
@@ -101,17 +89,17 @@ impl RegisteredTargets {
     /// `segment_size` bytes.
     pub(crate) fn open(&self, segment_size: u64) -> Result<Opened, RegisterError> {
         let lock = register::lock(&self.register)?;
-        let Plan { before, mut register, decisions } = self.plan(segment_size)?;
+        let Plan { before, mut register, verdicts } = self.plan(segment_size)?;
         self.log_register(before.as_ref(), &register);
-        let is_usable =
-            |decision: &Decision| matches!(decision, Decision::Open(..) | Decision::Format(_));
+        let formats = |(verdict, _): &(Verdict, _)| matches!(verdict, Verdict::Format(_));
+        let opens = |(verdict, _): &(Verdict, _)| matches!(verdict, Verdict::Open(..));
         // With none of its folders a node does not start. Then it has most likely been told something wrong,
         // which is not to be kept.
-        if decisions.iter().any(is_usable) && before.as_ref() != Some(&register) {
-            let formats = |decision: &Decision| matches!(decision, Decision::Format(_));
-            match register.write(&self.register) {
+        let is_usable = |verdict: &_| opens(verdict) || formats(verdict);
+        if verdicts.iter().any(is_usable) && before.as_ref() != Some(&register) {
+            match register::write(&register, &self.register) {
                 // Where nothing is formatted, the next start finds what this one has found.
-                Err(error) if !decisions.iter().any(formats) => {
+                Err(error) if !verdicts.iter().any(formats) => {
                     warn!(%error, "register of targets not written");
                 }
                 written => written?,
@@ -119,27 +107,30 @@ impl RegisteredTargets {
         }
         let mut folders = Vec::new();
         let mut is_changed = false;
-        for (PlacedTarget { target, folder, .. }, decision) in self.targets.iter().zip(decisions) {
-            folders.push(match decision {
-                Decision::Open(label, rewrite) => Folder::open_labelled(folder, &label, rewrite),
-                Decision::Format(label) => {
+        for (placed, (verdict, error)) in self.targets.iter().zip(verdicts) {
+            let PlacedTarget { target, folder, .. } = placed;
+            folders.push(match verdict {
+                Verdict::Open(label, rewrite) => Folder::open_labelled(folder, &label, rewrite),
+                Verdict::Format(label) => {
                     let opened = Folder::format(folder, &label);
                     if opened.is_ok() {
                         info!(target = target.0, folder = %folder.display(), "target formatted");
-                        let state = State::Formatted(label.identity);
-                        register.targets.entry(*target).and_modify(|entry| entry.state = state);
+                        register = register.formatted(*target, label.identity);
                         is_changed = true;
                     }
                     opened
                 }
-                Decision::Refuse(refusal) => Err(FolderError::Refused(Box::new(refusal))),
-                Decision::Unreadable(error) => {
+                Verdict::Refuse(refused) => {
+                    Err(FolderError::Refused(Box::new(refusal(placed, refused))))
+                }
+                Verdict::Unreadable => {
+                    let error = error.unwrap_or_else(|| io::ErrorKind::Other.into());
                     Err(FolderError::Io { action: "read", path: folder.clone(), error })
                 }
             });
         }
         if is_changed {
-            register.write(&self.register)?;
+            register::write(&register, &self.register)?;
         }
         Ok(Opened { folders, register: lock })
     }
@@ -149,19 +140,19 @@ impl RegisteredTargets {
     /// # Errors
     /// If the register cannot be read.
     pub fn list(&self) -> Result<(ClusterId, Vec<ListedTarget>), RegisterError> {
-        let Plan { register, decisions, .. } = self.plan(0)?;
-        let listed = |(placed, decision): (&PlacedTarget, Decision)| {
+        let Plan { register, verdicts, .. } = self.plan(0)?;
+        let listed = |(placed, (verdict, error)): (&PlacedTarget, (Verdict, _))| {
             let PlacedTarget { target, folder, .. } = placed.clone();
-            let incarnation = register.targets.get(&target).map_or(1, |entry| entry.incarnation);
-            let (state, refusal, error) = match decision {
-                Decision::Open(..) => (FolderState::Fits, None, None),
-                Decision::Format(_) => (FolderState::New, None, None),
-                Decision::Refuse(refusal) => (FolderState::Refused, Some(refusal), None),
-                Decision::Unreadable(error) => (FolderState::Unreadable, None, Some(error)),
+            let incarnation = register.incarnation(target);
+            let (state, refusal) = match verdict {
+                Verdict::Open(..) => (FolderState::Fits, None),
+                Verdict::Format(_) => (FolderState::New, None),
+                Verdict::Refuse(refused) => (FolderState::Refused, Some(refusal(placed, refused))),
+                Verdict::Unreadable => (FolderState::Unreadable, None),
             };
             ListedTarget { target, folder, incarnation, state, refusal, error }
         };
-        let targets = self.targets.iter().zip(decisions).map(listed).collect();
+        let targets = self.targets.iter().zip(verdicts).map(listed).collect();
         Ok((register.cluster, targets))
     }
 
@@ -187,77 +178,56 @@ impl RegisteredTargets {
         {
             return refused(format!("`{place}` is used by another process"), "stop the node first");
         }
-        let Plan { mut register, mut decisions, .. } = self.plan(0)?;
+        let Plan { register, mut verdicts, .. } = self.plan(0)?;
+        let (verdict, error) = verdicts.swap_remove(at);
         let is_vacant = matches!(label::inspect(folder), Ok(Contents::Missing | Contents::Empty));
-        match decisions.swap_remove(at) {
-            Decision::Open(..) if force => {}
-            Decision::Open(..) => {
+        let new = label::random_identity();
+        let register = match register.replaced(target, (&verdict, is_vacant), force, new) {
+            Ok(register) => register,
+            Err(NotReplaced::IsThere) => {
                 let help = "start the node. If the disk will be taken out, --force gives up what it holds, and \
                             others make up for it from their replicas";
                 return refused(format!("target {number} is in `{place}`, in good order"), help);
             }
-            Decision::Format(_) => {
+            Err(NotReplaced::IsNew) => {
                 let help = "start the node, which formats its folder";
                 return refused(format!("target {number} is new, nothing is stored in it"), help);
             }
-            Decision::Refuse(_) if is_vacant => {}
-            Decision::Refuse(Refusal { found, .. }) => {
+            Err(NotReplaced::HoldsOther(found)) => {
                 let help = "nothing is deleted here: mount the new disk, or empty the folder first";
                 return refused(format!("target {number}, `{place}`: {found}"), help);
             }
-            Decision::Unreadable(error) => {
+            Err(NotReplaced::Unreadable) => {
+                let error = error.unwrap_or_else(|| io::ErrorKind::Other.into());
                 let message = format!("target {number}: cannot read `{place}`: {error}");
                 return refused(message, "mount a disk that can be read");
             }
-        }
-        let incarnation = register.targets.get(&target).map_or(1, |entry| entry.incarnation) + 1;
-        let entry = Entry { incarnation, state: State::Planned(label::random()) };
-        register.targets.insert(target, entry);
-        register.write(&self.register)?;
-        Ok(incarnation)
+        };
+        register::write(&register, &self.register)?;
+        Ok(register.incarnation(target))
     }
 
     /// Looks at the register and the folders, and changes nothing.
     fn plan(&self, segment_size: u64) -> Result<Plan, RegisterError> {
-        let before = Register::read(&self.register)?;
+        let before = register::read(&self.register)?;
         let contents: Vec<io::Result<Contents>> =
             self.targets.iter().map(|placed| label::inspect(&placed.folder)).collect();
-        let mut register = before.clone().unwrap_or_else(|| self.first_register(&contents));
-        let mut decisions = Vec::new();
-        for (placed, contents) in self.targets.iter().zip(contents) {
-            let new = match &contents {
-                // It was registered elsewhere: its label says who it is.
-                Ok(Contents::Labelled { label, .. }) if label.owner.is_some() => State::Unknown,
-                _ => State::Planned(label::random()),
-            };
-            let new = Entry { incarnation: 1, state: new };
-            let entry = register.targets.entry(placed.target).or_insert(new);
-            let decide = |contents: Contents| {
-                decide(&register.cluster, placed, *entry, &contents, segment_size)
-            };
-            let decision = contents.map_or_else(Decision::Unreadable, decide);
-            if let Decision::Open(label, _) = &decision {
-                let incarnation = label.owner.as_ref().map_or(1, |owner| owner.incarnation);
-                *entry = Entry { incarnation, state: State::Formatted(label.identity) };
-            }
-            decisions.push(decision);
-        }
-        Ok(Plan { before, register, decisions })
-    }
-
-    /// Where there is none. If any folder holds a target, or may, the store is not new, and a folder without one
-    /// may be that of a disk that is not mounted.
-    fn first_register(&self, contents: &[io::Result<Contents>]) -> Register {
-        let is_store = |contents: &io::Result<Contents>| {
-            matches!(contents, Ok(Contents::Labelled { .. } | Contents::Unreadable(_)))
+        let placed = |PlacedTarget { target, seat, .. }: &PlacedTarget| Placed {
+            target: *target,
+            seat: *seat,
+            new: label::random_identity(),
         };
-        let mut targets = BTreeMap::new();
-        if contents.iter().any(is_store) {
-            let unknown = Entry { incarnation: 1, state: State::Unknown };
-            targets.extend(self.targets.iter().map(|placed| (placed.target, unknown)));
-        }
-        let cluster = self.cluster.clone().or_else(|| most_frequent_cluster(contents));
-        Register { cluster: cluster.unwrap_or_else(ClusterId::random), targets }
+        let targets: Vec<_> = self
+            .targets
+            .iter()
+            .zip(&contents)
+            .map(|(target, contents)| (placed(target), contents.as_ref().ok()))
+            .collect();
+        let clusters = (self.cluster.as_ref(), &label::random_cluster());
+        let Admission { register, verdicts } =
+            admit(before.as_ref(), clusters, &targets, segment_size);
+        let errors = contents.into_iter().map(Result::err);
+        Ok(Plan { before, register, verdicts: verdicts.into_iter().zip(errors).collect() })
     }
 
     fn log_register(&self, before: Option<&Register>, register: &Register) {
@@ -283,94 +253,9 @@ impl RegisteredTargets {
     }
 }
 
-/// What is to be done with a folder that has these `contents`, and should be that of the target as `entry` says.
-fn decide(
-    cluster: &ClusterId,
-    placed: &PlacedTarget,
-    entry: Entry,
-    contents: &Contents,
-    segment_size: u64,
-) -> Decision {
-    let PlacedTarget { target, seat, .. } = placed;
-    let (target, seat) = (*target, *seat);
-    let owner = |incarnation| Some(Owner { cluster: cluster.clone(), target, seat, incarnation });
-    let refuse = |found: &str| Decision::Refuse(refusal(cluster, placed, entry, found));
-    let identity = match entry.state {
-        State::Planned(identity) | State::Formatted(identity) => Some(identity),
-        State::Unknown => None,
-    };
-    let (label, broken_copy) = match (contents, entry.state) {
-        (Contents::Missing | Contents::Empty, State::Planned(identity)) => {
-            return Decision::Format(Label {
-                identity,
-                segment_size,
-                owner: owner(entry.incarnation),
-            });
-        }
-        (Contents::Missing, _) => return refuse("its folder is not there"),
-        (Contents::Empty, _) => return refuse("its folder is empty"),
-        (Contents::OtherFiles(name), _) => {
-            return refuse(&format!("its folder holds other files, as `{name}`"));
-        }
-        (Contents::Unreadable(why), _) => return refuse(why),
-        (Contents::Labelled { label, broken_copy }, _) => (label, *broken_copy),
-    };
-    let is_known = identity.is_some_and(|identity| identity == label.identity);
-    let Some(found) = &label.owner else {
-        return match is_known || identity.is_none() {
-            true => {
-                let label = Label { owner: owner(entry.incarnation), ..label.clone() };
-                Decision::Open(label, Some(Rewrite::Owner))
-            }
-            false => refuse("its folder is that of a target that is not registered here"),
-        };
-    };
-    if found.cluster != *cluster {
-        return refuse(&format!("its folder is of cluster {}", found.cluster.short()));
-    }
-    if found.target != target {
-        return refuse(&format!("its folder is that of target {}", found.target.0));
-    }
-    if identity.is_some() && found.incarnation != entry.incarnation {
-        return refuse(&format!("its folder is of incarnation {}", found.incarnation));
-    }
-    if identity.is_some() && !is_known {
-        return refuse("its folder is that of another target of this number");
-    }
-    if found.seat != seat {
-        return refuse(&format!("its folder is of {}", found.seat));
-    }
-    Decision::Open(label.clone(), broken_copy.map(Rewrite::BrokenCopy))
-}
-
-fn refusal(cluster: &ClusterId, placed: &PlacedTarget, entry: Entry, found: &str) -> Refusal {
-    let PlacedTarget { target, folder, seat } = placed.clone();
-    let who = format!("target {} of cluster {}, {seat}", target.0, cluster.short());
-    let (expected, remedy) = match entry.state {
-        State::Planned(_) => (
-            "an empty folder, as the target is new".to_owned(),
-            "mount an empty disk, empty the folder, or name another one".to_owned(),
-        ),
-        State::Formatted(_) => (format!("{who}, incarnation {}", entry.incarnation), lost(target)),
-        State::Unknown => (who, lost(target)),
-    };
-    Refusal { target: Some(target), folder, found: found.to_owned(), expected, remedy }
-}
-
-/// What to do about a target that is not in its folder.
-fn lost(target: TargetId) -> String {
-    format!("mount its disk; if that is lost: `slotcast target replace --target {}`", target.0)
-}
-
-/// The cluster of most labels.
-fn most_frequent_cluster(contents: &[io::Result<Contents>]) -> Option<ClusterId> {
-    let mut counts = BTreeMap::new();
-    for contents in contents {
-        if let Ok(Contents::Labelled { label: Label { owner: Some(owner), .. }, .. }) = contents {
-            *counts.entry(owner.cluster.clone()).or_insert(0) += 1;
-        }
-    }
-    counts.into_iter().max_by_key(|(_, count)| *count).map(|(cluster, _)| cluster)
+fn refusal(placed: &PlacedTarget, refused: Refused) -> Refusal {
+    let Refused { found, expected, remedy } = refused;
+    Refusal { target: Some(placed.target), folder: placed.folder.clone(), found, expected, remedy }
 }
 
 /// The number of targets of the store in one process under `data`, if there is one: that of its register, or of
@@ -379,7 +264,7 @@ fn most_frequent_cluster(contents: &[io::Result<Contents>]) -> Option<ClusterId>
 /// # Errors
 /// If `told` is another number, or the register cannot be read.
 pub fn targets_in(data: &Path, told: Option<u32>) -> Result<Option<u32>, RegisterError> {
-    let found = match Register::read(&register_in(data))? {
+    let found = match register::read(&register_in(data))? {
         Some(register) => register.targets.last_key_value().map(|(target, _)| target.0 + 1),
         None => folders_in(data),
     };

@@ -7,10 +7,11 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, fallocate};
+use slotcast_member::identity::{Contents, Label, Rewrite};
 use slotcast_protocol::TargetId;
 use slotcast_store::{Config, SegmentId};
 
-use crate::label::{self, Contents, Label};
+use crate::label;
 use crate::whole_file::create_folder;
 
 /// Why a folder cannot be used.
@@ -59,15 +60,6 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Why a label is written to a folder that has one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rewrite {
-    /// This copy is missing or damaged.
-    BrokenCopy(&'static str),
-    /// It does not say yet which target the folder holds.
-    Owner,
-}
-
 /// A target's folder, locked for this process.
 #[derive(Debug)]
 pub struct Folder {
@@ -88,7 +80,7 @@ impl Folder {
     pub fn open(path: &Path, segment_size: u64) -> Result<Folder, FolderError> {
         match label::inspect(path).map_err(failed("read", path))? {
             Contents::Missing | Contents::Empty | Contents::OtherFiles(_) => {
-                Folder::format(path, &Label::new(segment_size))
+                Folder::format(path, &label::unregistered(segment_size))
             }
             Contents::Labelled { label, broken_copy } => {
                 Folder::open_labelled(path, &label, broken_copy.map(Rewrite::BrokenCopy))
@@ -123,7 +115,7 @@ impl Folder {
                 remedy: "start the node anew".into(),
             })));
         }
-        label.write(path).map_err(failed("write the label of", path))?;
+        label::write(label, path).map_err(failed("write the label of", path))?;
         Folder::locked(path, label, lock)
     }
 
@@ -135,7 +127,7 @@ impl Folder {
     ) -> Result<Folder, FolderError> {
         let lock = lock(path)?;
         let folder = path.display();
-        match rewrite.map(|rewrite| (rewrite, label.write(path))) {
+        match rewrite.map(|rewrite| (rewrite, label::write(label, path))) {
             None => {}
             Some((Rewrite::BrokenCopy(copy), Ok(()))) => {
                 tracing::warn!(%folder, copy, "label of a target restored");

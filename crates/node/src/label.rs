@@ -3,12 +3,13 @@
 //! One copy is `target.toml` in the folder, the other one lies in `segments/`, so that it stays with the chunks
 //! whatever happens to the first.
 
-use std::fmt::{self, Write};
+use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use serde::Deserialize;
+use slotcast_member::identity::{ClusterId, Contents, Label, Owner, Seat};
 use slotcast_protocol::{GroupId, TargetId};
 use slotcast_store::Identity;
 
@@ -20,83 +21,6 @@ const FORMAT: u32 = 2;
 /// Where the copies are in the folder.
 const FIRST: &str = "target.toml";
 const SECOND: &str = "segments/target.toml";
-
-/// Tells one cluster from another: 32 hexadecimal digits.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(try_from = "String")]
-pub struct ClusterId(String);
-
-impl ClusterId {
-    /// A new one, made at random.
-    pub(crate) fn random() -> ClusterId {
-        ClusterId(hexadecimal(random())[..32].to_owned())
-    }
-
-    /// That of the cluster whose nodes share this key. It tells nothing about the key.
-    pub fn of_key(secret: &[u8; 32]) -> ClusterId {
-        let derived = blake3::derive_key("slotcast 2026 id of a cluster", secret);
-        ClusterId(hexadecimal(Identity(derived))[..32].to_owned())
-    }
-
-    /// Its first digits, for people.
-    pub(crate) fn short(&self) -> &str {
-        &self.0[..8]
-    }
-}
-
-impl TryFrom<String> for ClusterId {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<ClusterId, &'static str> {
-        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        match text.len() == 32 && text.bytes().all(is_digit) {
-            true => Ok(ClusterId(text)),
-            false => Err("the id of a cluster is 32 hexadecimal digits"),
-        }
-    }
-}
-
-impl fmt::Display for ClusterId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// Where a target sits among those that are asked for its chunks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seat {
-    /// Its negotiating group.
-    pub group: GroupId,
-    /// Its position in it.
-    pub position: u8,
-}
-
-impl fmt::Display for Seat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "position {} of group {}", self.position, self.group.0)
-    }
-}
-
-/// Which target a folder holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Owner {
-    pub(crate) cluster: ClusterId,
-    pub(crate) target: TargetId,
-    pub(crate) seat: Seat,
-    /// Counts from 1 how often the target has begun with nothing.
-    pub(crate) incarnation: u32,
-}
-
-/// What a label says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Label {
-    /// What the records of its store are checked with, made at random when the folder was formatted.
-    pub(crate) identity: Identity,
-    /// Size of a segment in bytes.
-    pub(crate) segment_size: u64,
-    /// None in a folder of format 1, and where nothing is registered.
-    pub(crate) owner: Option<Owner>,
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -110,7 +34,7 @@ struct LabelFile {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OwnerTable {
-    cluster: ClusterId,
+    cluster: String,
     number: u32,
     group: u32,
     position: u8,
@@ -123,78 +47,58 @@ struct Version {
     format: u32,
 }
 
-impl Label {
-    /// Of a folder that is not registered.
-    pub(crate) fn new(segment_size: u64) -> Label {
-        Label { identity: random(), segment_size, owner: None }
-    }
+/// The label of a folder that is not registered.
+pub(crate) fn unregistered(segment_size: u64) -> Label {
+    Label { identity: random_identity(), segment_size, owner: None }
+}
 
-    fn parse(text: &str) -> Result<Label, String> {
-        let file: LabelFile = toml::from_str(text).map_err(|error| error.message().to_owned())?;
-        if !(1..=FORMAT).contains(&file.format) {
-            return Err(format!("there is no format {}", file.format));
-        }
-        let size = file.segment_size;
-        if !(64 << 10..=2 << 30).contains(&size) || !size.is_multiple_of(4096) {
-            return Err(format!("segments of {size} bytes are not possible"));
-        }
-        let identity = from_hexadecimal(&file.identity)
-            .ok_or("the identity is not 64 hexadecimal digits".to_owned())?;
-        let owner = file.target.map(|table| Owner {
-            cluster: table.cluster,
+fn parse(text: &str) -> Result<Label, String> {
+    let file: LabelFile = toml::from_str(text).map_err(|error| error.message().to_owned())?;
+    if !(1..=FORMAT).contains(&file.format) {
+        return Err(format!("there is no format {}", file.format));
+    }
+    let size = file.segment_size;
+    if !(64 << 10..=2 << 30).contains(&size) || !size.is_multiple_of(4096) {
+        return Err(format!("segments of {size} bytes are not possible"));
+    }
+    let identity = from_hexadecimal(&file.identity)
+        .ok_or("the identity is not 64 hexadecimal digits".to_owned())?;
+    let owner = |table: OwnerTable| -> Result<Owner, String> {
+        Ok(Owner {
+            cluster: ClusterId::try_from(table.cluster)?,
             target: TargetId(table.number),
             seat: Seat { group: GroupId(table.group), position: table.position },
             incarnation: table.incarnation,
-        });
-        Ok(Label { identity, segment_size: size, owner })
-    }
-
-    fn to_toml(&self) -> String {
-        let mut text = format!(
-            "# A target of Slotcast. Without this its chunks cannot be read; a copy is in {SECOND}.\n\
-             format = {FORMAT}\nidentity = \"{}\"\nsegment_size = {}\n",
-            hexadecimal(self.identity),
-            self.segment_size
-        );
-        if let Some(Owner { cluster, target, seat, incarnation }) = &self.owner {
-            let (group, position) = (seat.group.0, seat.position);
-            // Writing to a string cannot fail.
-            let _ = write!(
-                text,
-                "\n[target]\ncluster = \"{cluster}\"\nnumber = {}\ngroup = {group}\n\
-                 position = {position}\nincarnation = {incarnation}\n",
-                target.0
-            );
-        }
-        text
-    }
-
-    /// Writes both copies, the one beside the segments first.
-    pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
-        let text = self.to_toml();
-        write_whole(&folder.join(SECOND), &text)?;
-        write_whole(&folder.join(FIRST), &text)
-    }
+        })
+    };
+    Ok(Label { identity, segment_size: size, owner: file.target.map(owner).transpose()? })
 }
 
-/// What a folder holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Contents {
-    /// The folder is not there.
-    Missing,
-    /// Nothing, but for what a file system and an interrupted format leave.
-    Empty,
-    /// Files that are not of a target; the name of one.
-    OtherFiles(String),
-    /// What may be a target that cannot be told: why.
-    Unreadable(String),
-    /// A target.
-    Labelled {
-        /// What its label says.
-        label: Label,
-        /// The copy of it that is missing, damaged, or says less.
-        broken_copy: Option<&'static str>,
-    },
+fn to_toml(label: &Label) -> String {
+    let mut text = format!(
+        "# A target of Slotcast. Without this its chunks cannot be read; a copy is in {SECOND}.\n\
+         format = {FORMAT}\nidentity = \"{}\"\nsegment_size = {}\n",
+        hexadecimal(label.identity),
+        label.segment_size
+    );
+    if let Some(Owner { cluster, target, seat, incarnation }) = &label.owner {
+        let (group, position) = (seat.group.0, seat.position);
+        // Writing to a string cannot fail.
+        let _ = write!(
+            text,
+            "\n[target]\ncluster = \"{cluster}\"\nnumber = {}\ngroup = {group}\n\
+             position = {position}\nincarnation = {incarnation}\n",
+            target.0
+        );
+    }
+    text
+}
+
+/// Writes both copies, the one beside the segments first.
+pub(crate) fn write(label: &Label, folder: &Path) -> io::Result<()> {
+    let text = to_toml(label);
+    write_whole(&folder.join(SECOND), &text)?;
+    write_whole(&folder.join(FIRST), &text)
 }
 
 /// One copy of a label, as it was found.
@@ -264,7 +168,7 @@ fn read_copy(path: &Path) -> io::Result<Copy> {
         }
         Err(error) => return Err(error),
     };
-    Ok(match (Label::parse(&text), toml::from_str(&text)) {
+    Ok(match (parse(&text), toml::from_str(&text)) {
         (_, Ok(Version { format })) if format > FORMAT => Copy::Later(format),
         (Ok(label), _) => Copy::Good(label),
         (Err(why), _) => Copy::Damaged(why),
@@ -315,11 +219,21 @@ fn unlabelled(folder: &Path, entries: fs::ReadDir) -> io::Result<Contents> {
     Ok(other.map_or(Contents::Empty, Contents::OtherFiles))
 }
 
-/// A new identity.
-pub(crate) fn random() -> Identity {
-    let mut identity = [0; 32];
-    getrandom::fill(&mut identity).expect("the system has random numbers");
-    Identity(identity)
+/// Bytes that nobody can foresee.
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the system has random numbers");
+    bytes
+}
+
+/// A new identity of a target.
+pub(crate) fn random_identity() -> Identity {
+    Identity(random())
+}
+
+/// A new cluster.
+pub(crate) fn random_cluster() -> ClusterId {
+    ClusterId::from_bytes(random())
 }
 
 pub(crate) fn hexadecimal(Identity(bytes): Identity) -> String {

@@ -11,10 +11,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use slotcast_member::identity::{ClusterId, Entry, Register, State};
 use slotcast_protocol::TargetId;
-use slotcast_store::Identity;
 
-use crate::label::{ClusterId, from_hexadecimal, hexadecimal};
+use crate::label::{from_hexadecimal, hexadecimal};
 use crate::whole_file::{create_folder, write_whole};
 
 /// Version of the file.
@@ -36,37 +36,11 @@ impl RegisterError {
     }
 }
 
-/// What is known of a target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Entry {
-    /// Counts from 1 how often the target has begun with nothing.
-    pub(crate) incarnation: u32,
-    pub(crate) state: State,
-}
-
-/// How far a target is, and by what its folder is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
-    /// Its folder is to be formatted with this identity, or was when a crash came: nothing was ever stored in it.
-    Planned(Identity),
-    /// Its folder has this identity.
-    Formatted(Identity),
-    /// It may have been there before this register was: its own label says what it is.
-    Unknown,
-}
-
-/// The register as a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Register {
-    pub(crate) cluster: ClusterId,
-    pub(crate) targets: BTreeMap<TargetId, Entry>,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RegisterFile {
     format: u32,
-    cluster: ClusterId,
+    cluster: String,
     #[serde(default)]
     target: Vec<EntryTable>,
 }
@@ -80,77 +54,73 @@ struct EntryTable {
     identity: Option<String>,
 }
 
-impl Register {
-    /// Reads the register at `path`; none if there is no such file.
-    pub(crate) fn read(path: &Path) -> Result<Option<Register>, RegisterError> {
-        let place = path.display();
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => {
-                let message = format!("cannot read the register of targets `{place}`: {error}");
-                return Err(RegisterError::new(message, "it must be readable for this user"));
-            }
+/// Reads the register at `path`; none if there is no such file.
+pub(crate) fn read(path: &Path) -> Result<Option<Register>, RegisterError> {
+    let place = path.display();
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            let message = format!("cannot read the register of targets `{place}`: {error}");
+            return Err(RegisterError::new(message, "it must be readable for this user"));
+        }
+    };
+    parse(&text).map(Some).map_err(|problem| {
+        let message = format!("the register of targets `{place}` is damaged: {problem}");
+        let help = "move it away when all disks are mounted, and it is made anew from their labels";
+        RegisterError::new(message, help)
+    })
+}
+
+fn parse(text: &str) -> Result<Register, String> {
+    let file: RegisterFile = toml::from_str(text).map_err(|error| error.message().to_owned())?;
+    if file.format != FORMAT {
+        return Err(format!("format {}, and this program reads {FORMAT}", file.format));
+    }
+    let mut targets = BTreeMap::new();
+    for EntryTable { number, incarnation, state, identity } in file.target {
+        let identity = identity.as_deref().map(|text| from_hexadecimal(text).ok_or(text));
+        let state = match (state.as_str(), identity) {
+            ("planned", Some(Ok(identity))) => State::Planned(identity),
+            ("formatted", Some(Ok(identity))) => State::Formatted(identity),
+            ("unknown", None) => State::Unknown,
+            _ => return Err(format!("target {number} has no such state and identity")),
         };
-        Register::parse(&text).map(Some).map_err(|problem| {
-            let message = format!("the register of targets `{place}` is damaged: {problem}");
-            let help =
-                "move it away when all disks are mounted, and it is made anew from their labels";
-            RegisterError::new(message, help)
-        })
-    }
-
-    fn parse(text: &str) -> Result<Register, String> {
-        let file: RegisterFile =
-            toml::from_str(text).map_err(|error| error.message().to_owned())?;
-        if file.format != FORMAT {
-            return Err(format!("format {}, and this program reads {FORMAT}", file.format));
+        if targets.insert(TargetId(number), Entry { incarnation, state }).is_some() {
+            return Err(format!("target {number} is there twice"));
         }
-        let mut targets = BTreeMap::new();
-        for EntryTable { number, incarnation, state, identity } in file.target {
-            let identity = identity.as_deref().map(|text| from_hexadecimal(text).ok_or(text));
-            let state = match (state.as_str(), identity) {
-                ("planned", Some(Ok(identity))) => State::Planned(identity),
-                ("formatted", Some(Ok(identity))) => State::Formatted(identity),
-                ("unknown", None) => State::Unknown,
-                _ => return Err(format!("target {number} has no such state and identity")),
-            };
-            if targets.insert(TargetId(number), Entry { incarnation, state }).is_some() {
-                return Err(format!("target {number} is there twice"));
-            }
-        }
-        Ok(Register { cluster: file.cluster, targets })
     }
+    Ok(Register { cluster: ClusterId::try_from(file.cluster)?, targets })
+}
 
-    fn to_toml(&self) -> String {
-        let mut text = format!(
-            "# The targets of a node of Slotcast: what the labels in their folders must say. Written by the node\n\
-             # and by `slotcast target replace`.\n\
-             format = {FORMAT}\ncluster = \"{}\"\n",
-            self.cluster
+fn to_toml(register: &Register) -> String {
+    let mut text = format!(
+        "# The targets of a node of Slotcast: what the labels in their folders must say. Written by the node\n\
+         # and by `slotcast target replace`.\n\
+         format = {FORMAT}\ncluster = \"{}\"\n",
+        register.cluster
+    );
+    for (TargetId(number), Entry { incarnation, state }) in &register.targets {
+        let (state, identity) = match state {
+            State::Planned(identity) => ("planned", Some(identity)),
+            State::Formatted(identity) => ("formatted", Some(identity)),
+            State::Unknown => ("unknown", None),
+        };
+        // Writing to a string cannot fail.
+        let _ = write!(
+            text,
+            "\n[[target]]\nnumber = {number}\nincarnation = {incarnation}\nstate = \"{state}\"\n"
         );
-        for (TargetId(number), Entry { incarnation, state }) in &self.targets {
-            let (state, identity) = match state {
-                State::Planned(identity) => ("planned", Some(identity)),
-                State::Formatted(identity) => ("formatted", Some(identity)),
-                State::Unknown => ("unknown", None),
-            };
-            // Writing to a string cannot fail.
-            let _ = write!(
-                text,
-                "\n[[target]]\nnumber = {number}\nincarnation = {incarnation}\nstate = \"{state}\"\n"
-            );
-            if let Some(identity) = identity {
-                let _ = writeln!(text, "identity = \"{}\"", hexadecimal(*identity));
-            }
+        if let Some(identity) = identity {
+            let _ = writeln!(text, "identity = \"{}\"", hexadecimal(*identity));
         }
-        text
     }
+    text
+}
 
-    /// Puts it at `path`, on stable storage.
-    pub(crate) fn write(&self, path: &Path) -> Result<(), RegisterError> {
-        write_whole(path, &self.to_toml()).map_err(|error| not_written(path, &error))
-    }
+/// Puts it at `path`, on stable storage.
+pub(crate) fn write(register: &Register, path: &Path) -> Result<(), RegisterError> {
+    write_whole(path, &to_toml(register)).map_err(|error| not_written(path, &error))
 }
 
 /// Locks the register at `path` for this process, as long as the file is open. A node holds the lock while it
@@ -191,23 +161,27 @@ fn not_written(path: &Path, error: &io::Error) -> RegisterError {
 
 #[cfg(test)]
 mod tests {
+    use slotcast_store::Identity;
+
     use super::*;
 
     #[test]
     fn it_is_read_as_it_was_written() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("targets.toml");
-        assert_eq!(Register::read(&path), Ok(None));
+        assert_eq!(read(&path), Ok(None));
         let state = |n: u8| match n {
             0 => State::Unknown,
             1 => State::Planned(Identity([7; 32])),
             _ => State::Formatted(Identity([n; 32])),
         };
         let entry = |n| (TargetId(u32::from(n) * 3), Entry { incarnation: 1, state: state(n) });
-        let register =
-            Register { cluster: ClusterId::random(), targets: (0..4).map(entry).collect() };
-        register.write(&path).expect("room");
-        assert_eq!(Register::read(&path), Ok(Some(register)));
+        let register = Register {
+            cluster: crate::label::random_cluster(),
+            targets: (0..4).map(entry).collect(),
+        };
+        write(&register, &path).expect("room");
+        assert_eq!(read(&path), Ok(Some(register)));
     }
 
     #[test]
@@ -226,7 +200,7 @@ mod tests {
                 "twice",
             ),
         ] {
-            let problem = Register::parse(text).expect_err(text);
+            let problem = parse(text).expect_err(text);
             assert!(problem.contains(says), "{problem}");
         }
     }

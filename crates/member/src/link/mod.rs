@@ -27,7 +27,7 @@ use slotcast_transport::{
     Address, Body, Datagram, Header, Inbox, InboxLimits, PeerChange, PeerState, Reach, Report,
     Suspicions, piece_len,
 };
-use slotcast_units::{Size, Span, Time};
+use slotcast_units::{Span, Time};
 
 pub use counters::Counters;
 pub(crate) use seats::Seats;
@@ -161,16 +161,6 @@ fn members_of(nodes: &[(u32, Members)]) -> Members {
     nodes.iter().fold(Members::NONE, |all, (_, members)| all.union(*members))
 }
 
-/// Times that the nodes of a cluster agree on.
-pub fn timing(map: &ClusterMap) -> Timing {
-    Timing {
-        control: Span::from_us(20),
-        trip: map.trip,
-        data_rate: map.data_rate,
-        frame: Size::from_bytes(map.datagram as u64),
-    }
-}
-
 impl Link {
     /// The link of `node`, which begins at `now`. It hears nothing before [`Link::join`], and says nothing by itself.
     ///
@@ -191,7 +181,7 @@ impl Link {
             node,
             began,
             times,
-            timing: timing(map),
+            timing: map.timing(),
             piece_len: piece_len(map.datagram).expect("a datagram has room for a piece"),
             epoch: map.epoch,
             peers: BTreeMap::new(),

@@ -8,8 +8,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{SocketAddr, SocketAddrV4};
 
-use slotcast_protocol::{Delivery, GroupId, GroupMap, LayoutError, Member, Membership, TargetId};
-use slotcast_units::{Rate, Span};
+use slotcast_protocol::{
+    Delivery, GroupId, GroupMap, LayoutError, Member, Membership, TargetId, Timing,
+};
+use slotcast_units::{Rate, Size, Span};
 
 /// What no two replicas of a chunk may share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +72,16 @@ pub struct ClusterMap {
 }
 
 impl ClusterMap {
+    /// Times and rates that the nodes agree on.
+    pub fn timing(&self) -> Timing {
+        Timing {
+            control: Span::from_us(20),
+            trip: self.trip,
+            data_rate: self.data_rate,
+            frame: Size::from_bytes(self.datagram as u64),
+        }
+    }
+
     /// The negotiating groups of its targets.
     ///
     /// # Errors
@@ -111,11 +123,8 @@ impl ClusterMap {
         self.nodes.iter().flat_map(of).collect()
     }
 
-    /// Whether a node that runs with the map `before` can take this one as it runs.
-    ///
-    /// # Errors
-    /// Why it cannot, and what to do.
-    pub fn may_follow(&self, before: &ClusterMap) -> Result<(), String> {
+    /// Whether everybody has the place here that they had in the map `before`.
+    fn keeps_places_of(&self, before: &ClusterMap) -> Result<(), String> {
         let (Ok(groups), Ok(groups_before)) = (self.groups(), before.groups()) else {
             return Err("its groups cannot be laid out".into());
         };
@@ -126,13 +135,29 @@ impl ClusterMap {
                     .into(),
             );
         }
+        Ok(())
+    }
+
+    /// Whether a node that had the map `before` last can begin with this one: other settings are taken at a start.
+    ///
+    /// # Errors
+    /// Why it cannot, and what to do.
+    pub fn may_begin_after(&self, before: &ClusterMap) -> Result<(), String> {
+        self.keeps_places_of(before)?;
+        match self.epoch >= before.epoch {
+            true => Ok(()),
+            false => Err(self.is_no_later(before)),
+        }
+    }
+
+    /// Whether a node that runs with the map `before` can take this one as it runs.
+    ///
+    /// # Errors
+    /// Why it cannot, and what to do.
+    pub fn may_follow(&self, before: &ClusterMap) -> Result<(), String> {
+        self.keeps_places_of(before)?;
         if self.epoch <= before.epoch {
-            return Err(format!(
-                "epoch {} is not after {}: write the map with epoch = {}",
-                self.epoch,
-                before.epoch,
-                before.epoch.saturating_add(1)
-            ));
+            return Err(self.is_no_later(before));
         }
         let settings = [
             ("replicas", self.replicas == before.replicas),
@@ -147,6 +172,15 @@ impl ClusterMap {
             Some((key, _)) => Err(format!("{key} is another: start this node anew to take it")),
             None => Ok(()),
         }
+    }
+
+    fn is_no_later(&self, before: &ClusterMap) -> String {
+        format!(
+            "epoch {} is not after {}: write the map with epoch = {}",
+            self.epoch,
+            before.epoch,
+            before.epoch.saturating_add(1)
+        )
     }
 
     /// The node of this number.

@@ -138,7 +138,7 @@ fn a_folder_is_looked_at_again_before_it_is_formatted() {
     store(&targets);
     let folder = &targets.targets[0].folder;
     let before = label::inspect(folder).expect("it is read");
-    assert!(Folder::format(folder, &Label::new(SIZE)).is_err());
+    assert!(Folder::format(folder, &label::unregistered(SIZE)).is_err());
     assert_eq!(label::inspect(folder).expect("it is read"), before);
 }
 
@@ -266,7 +266,7 @@ fn the_first_start_can_be_killed_at_any_moment() {
         } else {
             // As it is after the register was written first.
             let Plan { register, .. } = targets.plan(SIZE).expect("a plan");
-            register.write(&targets.register).expect("room");
+            register::write(&register, &targets.register).expect("room");
         }
         let planned = fs::read_to_string(&targets.register).expect("it is there");
         assert!(planned.contains("planned"), "{planned}");

@@ -138,3 +138,17 @@ proptest! {
         }
     }
 }
+
+/// A node that has been away may begin with another map than it had, if everybody keeps their place.
+#[test]
+fn a_node_begins_with_no_earlier_map_and_no_other_places() {
+    let before = map();
+    let later = |epoch| ClusterMap { epoch, ..map() };
+    assert_eq!(before.may_begin_after(&before), Ok(()));
+    assert_eq!(ClusterMap { replicas: 3, ..later(5) }.may_begin_after(&before), Ok(()));
+    assert!(ClusterMap { replicas: 3, ..later(5) }.may_follow(&before).is_err());
+    let earlier = later(3).may_begin_after(&before).expect_err("it is older");
+    assert!(earlier.contains("epoch 3 is not after 4"), "{earlier}");
+    let other = ClusterMap { group_size: 6, ..later(5) }.may_begin_after(&before);
+    assert!(other.expect_err("two groups were laid out").contains("laid out anew"));
+}

@@ -284,12 +284,7 @@ fn load_map(source: &MapSource, folder: Option<&Path>) -> Result<(ClusterMap, Op
     };
     let problem = match found {
         Ok(found) => {
-            let groups = found.map.groups().ok().zip(copy.groups().ok());
-            let is_newer = found.map.epoch >= copy.epoch;
-            if is_newer && groups.is_some_and(|(new, old)| new.keeps_the_places_of(&old)) {
-                return Ok((found.map, None));
-            }
-            let fault = found.map.may_follow(&copy).err().unwrap_or_default();
+            let Err(fault) = found.map.may_begin_after(&copy) else { return Ok((found.map, None)) };
             format!("{source}: {fault}")
         }
         Err(error) => error.to_string(),

@@ -2,18 +2,18 @@ use super::*;
 
 fn label() -> Label {
     let owner = Owner {
-        cluster: ClusterId::random(),
+        cluster: random_cluster(),
         target: TargetId(7),
         seat: Seat { group: GroupId(1), position: 4 },
         incarnation: 2,
     };
-    Label { owner: Some(owner), ..Label::new(64 << 20) }
+    Label { owner: Some(owner), ..unregistered(64 << 20) }
 }
 
 fn formatted(label: &Label) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("segments")).expect("room");
-    label.write(folder.path()).expect("room");
+    write(label, folder.path()).expect("room");
     folder
 }
 
@@ -24,10 +24,10 @@ fn contents(folder: &tempfile::TempDir) -> Contents {
 #[test]
 fn a_label_is_read_as_it_was_written() {
     let folder = formatted(&label());
-    let unowned = Label::new(128 << 10);
-    assert_ne!(unowned.identity, Label::new(128 << 10).identity);
+    let unowned = unregistered(128 << 10);
+    assert_ne!(unowned.identity, unregistered(128 << 10).identity);
     for label in [label(), unowned] {
-        label.write(folder.path()).expect("room");
+        write(&label, folder.path()).expect("room");
         assert_eq!(contents(&folder), Contents::Labelled { label, broken_copy: None });
     }
 }
@@ -86,16 +86,16 @@ fn copies_that_contradict_each_other_are_not_believed() {
     let mine = label();
     let folder = formatted(&mine);
     for other in [
-        Label { identity: random(), ..mine.clone() },
+        Label { identity: random_identity(), ..mine.clone() },
         Label { owner: label().owner, ..mine.clone() },
     ] {
-        fs::write(folder.path().join(FIRST), other.to_toml()).expect("room");
+        fs::write(folder.path().join(FIRST), to_toml(&other)).expect("room");
         assert!(
             matches!(contents(&folder), Contents::Unreadable(why) if why.contains("contradict"))
         );
     }
     // A later format is not an older one that is damaged.
-    let later = mine.to_toml().replace("format = 2", "format = 3\nmore = true");
+    let later = to_toml(&mine).replace("format = 2", "format = 3\nmore = true");
     fs::write(folder.path().join(FIRST), later).expect("room");
     assert!(matches!(contents(&folder), Contents::Unreadable(why) if why.contains("format 3")));
 }

@@ -1,15 +1,21 @@
+use std::io;
 use std::net::{SocketAddr, UdpSocket};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
-use slotcast_protocol::{GetRequest, Members, Membership, Message, OfferAnswer, RequestId};
+use slotcast_protocol::{
+    Delivery, GetRequest, InitiatorId, Members, Membership, Message, OfferAnswer, RequestId,
+};
 use slotcast_store::Content;
 use slotcast_transport::{Address, Body, Datagram, Header, Key};
-use slotcast_units::Time;
+use slotcast_units::{Rate, Size, Span, Time};
 
 use super::*;
-use crate::cluster::{ClusterMap, FailureDomain, MapNode, MapSource, TargetFolder};
+use crate::clock::Clock;
+use crate::cluster::{ClusterMap, FailureDomain, MapNode, MapSource, NodeFile, TargetFolder};
+use crate::limits::Limits;
 use crate::network::refusals;
 
 fn free_addresses<const N: usize>() -> [SocketAddr; N] {

@@ -28,9 +28,8 @@ impl Storm {
             Effect::Disk(target, op, what) => {
                 let mean = self.plan.disk_delay * self.disk(target).slowness;
                 let delay = Span::from_us(2) + self.disk_times.exponential(mean);
-                let disk = self.disk_mut(target);
-                if !disk.is_refused {
-                    disk.disk.ask(op, what);
+                if let Some(disk) = self.disk_mut(target).in_use() {
+                    disk.ask(op, what);
                 }
                 agenda.at(now + delay, Event::Disk { node, target, incarnation, op });
             }

@@ -166,7 +166,8 @@ impl Storm {
                 let counts = |chunk: &ChunkId| {
                     host.target(*target).is_some_and(|target| target.wanted(chunk).is_some())
                 };
-                for (chunk, wanted) in readable(self.plan.store(*target), disk.disk.clone()) {
+                for (chunk, wanted) in readable(self.plan.store(disk.identity()), disk.disk.clone())
+                {
                     // What the target itself does not take for stored is not, whatever is on its disk.
                     let wanted = if counts(&chunk) { wanted } else { 0 };
                     replicas.entry(chunk).or_default().push(wanted);

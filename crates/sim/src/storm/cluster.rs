@@ -38,6 +38,8 @@ pub(super) struct Storm {
     /// Of wanted replicas.
     pub(super) numbers: Stream,
     pub(super) clocks: Stream,
+    /// Of what lies in folders.
+    pub(super) mounts: Stream,
     streams: Streams,
     pub(super) is_calm: bool,
     /// Waves of faults so far.
@@ -120,6 +122,7 @@ impl Storm {
             chance: streams.stream("chance", 0),
             numbers: streams.stream("replicas", 1),
             clocks: streams.stream("clocks", 0),
+            mounts: streams.stream("mounts", 0),
             streams,
             is_calm: true,
             wave: 0,
@@ -186,6 +189,7 @@ impl Storm {
 
     /// Starts a node over what is on its disks, with the map that it has kept.
     pub(super) fn start(&mut self, now: Time, node: u32, agenda: &mut Agenda<Event>) {
+        let identities = self.take_folders(node);
         let host = &mut self.nodes[node as usize];
         host.incarnation += 1;
         host.sequence = 0;
@@ -193,7 +197,7 @@ impl Storm {
         // Somebody may have set the date, also back.
         host.clock = Clock::set(now, &mut self.clocks);
         let local = host.clock.local(now);
-        let config = self.plan.member(&host.map, node, (local, host.incarnation));
+        let config = self.plan.member(&host.map, (node, &identities), (local, host.incarnation));
         host.down = config
             .network
             .iter()
@@ -223,6 +227,7 @@ impl Storm {
             }
             disk.accepted.clear();
             disk.disk.crash();
+            disk.instead.iter_mut().for_each(|instead| instead.disk.crash());
         }
         host.egress.clear();
         host.acks.clear();
@@ -297,10 +302,9 @@ impl Storm {
         op: slotcast_store::OpId,
         agenda: &mut Agenda<Event>,
     ) {
-        let disk = self.disk_mut(target);
-        let result = match disk.is_refused {
-            true => Some(Err(DiskError::Gone)),
-            false => disk.disk.finish(op),
+        let result = match self.disk_mut(target).in_use() {
+            Some(disk) => disk.finish(op),
+            None => Some(Err(DiskError::Gone)),
         };
         if let Some(result) = result {
             self.tell(now, node, Input::Disk(target, op, result), agenda);

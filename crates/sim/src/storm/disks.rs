@@ -130,13 +130,18 @@ impl Storm {
             }
             let is_gone = host.is_gone();
             self.stop(now, node, agenda);
-            for disk in self.nodes[node as usize].disks.values_mut().filter(|disk| disk.is_dead) {
+            let disks = self.nodes[node as usize].disks.iter_mut();
+            let dead = disks.filter(|(_, disk)| disk.is_dead);
+            let mut replaced = Vec::new();
+            for (target, disk) in dead {
                 disk.is_dead = false;
                 disk.disk.faults = DiskFaults::default();
                 disk.disk.wipe();
                 disk.held.clear();
                 disk.wiped_at = Some(now);
+                replaced.push(*target);
             }
+            replaced.into_iter().for_each(|target| self.replace(target));
             if !is_gone {
                 self.start(now, node, agenda);
             }

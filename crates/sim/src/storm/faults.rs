@@ -66,7 +66,8 @@ impl Storm {
             // Damage to the header of a record shows only when a store is opened, so those that may have any are
             // opened anew; and a store after a failed write. A full one finds room by itself.
             // Nobody touches one of which a disk has failed.
-            let is_harmed = |disk: &DiskHost| disk.harmed && !disk.is_dead || disk.is_refused;
+            let is_harmed =
+                |disk: &DiskHost| disk.harmed && !disk.is_dead || disk.instead.is_some();
             let is_to_restart = host.disks.values().any(is_harmed) || !host.is_well();
             for disk in host.disks.values_mut() {
                 disk.disk.room = usize::MAX;
@@ -79,8 +80,7 @@ impl Storm {
             }
             self.stop(now, node, agenda);
             self.mend_disks(now, node, agenda);
-            let host = &mut self.nodes[node as usize];
-            host.disks.values_mut().for_each(|disk| disk.is_refused = false);
+            self.mount(node);
             self.start(now, node, agenda);
         }
     }
@@ -140,7 +140,7 @@ impl Storm {
             Fault::Refused if is_up => {
                 self.report.injected.refused += 1;
                 self.stop(now, node, agenda);
-                self.disk_mut(target).is_refused = true;
+                self.unmount(target);
             }
             Fault::Partition => {
                 self.report.injected.partitions += 1;
@@ -216,6 +216,7 @@ impl Storm {
             disk.disk.wipe();
             disk.held.clear();
             disk.wiped_at = Some(now);
+            self.replace(lost);
         }
         if all_may_go {
             self.nodes[place].leaving = Leaving::Gone;

@@ -40,6 +40,7 @@ mod egress;
 mod event;
 mod faults;
 mod maps;
+mod mounts;
 mod network;
 mod node;
 mod parcel;
@@ -76,6 +77,8 @@ pub enum Mistake {
     HoldForgotten,
     /// Targets leave no time between two windows.
     NoTripBetweenWindows,
+    /// Nodes believe their folders: nothing outside of them says which target is where.
+    KeepsNoRegister,
 }
 
 /// How long requests and repair may take once the faults have stopped.

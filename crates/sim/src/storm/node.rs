@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use slotcast_engine::TimerId;
 use slotcast_faults::SimulatedDisk;
+use slotcast_member::identity::{Contents, Register};
 use slotcast_member::{ClusterMap, Member, RequestNumber, StorageTarget};
 use slotcast_protocol::{ChunkId, TargetId};
 use slotcast_store::Standing;
@@ -12,6 +13,7 @@ use slotcast_units::Time;
 use super::acks::Acks;
 use super::clock::Clock;
 use super::egress::Egress;
+use super::mounts::Instead;
 use super::windows::Accepted;
 
 /// Why a chunk is put or fetched.
@@ -57,8 +59,10 @@ pub(super) struct DiskHost {
     pub(super) held: Vec<ChunkId>,
     /// It has failed for good.
     pub(super) is_dead: bool,
-    /// Its folder is that of another target, and is not used until the next start.
-    pub(super) is_refused: bool,
+    /// What its label says.
+    pub(super) contents: Contents,
+    /// What lies in its place while it is not mounted.
+    pub(super) instead: Option<Instead>,
     pub(super) accepted: Accepted,
 }
 
@@ -71,7 +75,8 @@ impl DiskHost {
             wiped_at: None,
             held: Vec::new(),
             is_dead: false,
-            is_refused: false,
+            contents: Contents::Empty,
+            instead: None,
             accepted: Accepted::default(),
         }
     }
@@ -97,6 +102,8 @@ pub(super) struct NodeHost {
     /// None while it is down.
     pub(super) member: Option<Member>,
     pub(super) disks: BTreeMap<TargetId, DiskHost>,
+    /// Who its targets are; none before its first start.
+    pub(super) register: Option<Register>,
     pub(super) clock: Clock,
     /// Counts starts and stops.
     pub(super) incarnation: u32,
@@ -125,6 +132,7 @@ impl NodeHost {
         NodeHost {
             member: None,
             disks,
+            register: None,
             clock,
             incarnation: 0,
             sequence: 0,

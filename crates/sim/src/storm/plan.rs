@@ -1,17 +1,16 @@
 //! What a seed stands for: the cluster, its load, and how badly things go.
 
+use std::collections::BTreeMap;
+
 use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use slotcast_engine::{Stream, Streams};
 use slotcast_member::{
     ClusterMap, FailureDomain, MapNode, MemberConfig, Mistake as Planted, NetworkConfig, QueueRule,
-    TargetSetup, Times, timing,
+    Rules, TargetSetup, Times,
 };
 use slotcast_protocol::{
-    Backpressure, CalendarRules, Choosy, Delivery, DiskForecast, GetRules, GroupId, GroupMap,
-    IdleExtension, InitiatorConfig, InitiatorId, Membership, OfferRule, PutRules, RepairRules,
-    TargetConfig, TargetId, WindowRule,
-    selection::{SequenceRule, Ties},
+    Delivery, GroupId, GroupMap, Membership, RepairRules, TargetConfig, TargetId, selection::Ties,
 };
 use slotcast_store::{Config, Identity};
 use slotcast_transport::{ReachRules, SilenceRules};
@@ -23,7 +22,7 @@ use super::network::Weather;
 /// How long a node is down before what it held is replaced.
 pub(super) const GONE_AFTER: Span = Span::from_ms(10);
 
-const SEGMENT: u64 = 64 << 10;
+pub(super) const SEGMENT: u64 = 64 << 10;
 const ANSWERS: Span = Span::from_us(400);
 /// Longer than an acknowledgement is waited for, and than most faults of the network last.
 const REFUSE: Span = Span::from_ms(40);
@@ -48,6 +47,20 @@ const TIMES: Times = Times {
     reach: ReachRules { patience: ANSWERS, heard: Span::from_ms(8), lasts: Span::from_ms(40) },
     least_slack: Span::from_us(60),
     repeats: Span::from_ms(3),
+};
+
+const REPAIR: RepairRules = RepairRules {
+    at_once: 4,
+    // Disks here have less to do for users than for repair.
+    heal_share: Share::from_percent(400),
+    scrub_share: Share::from_percent(400),
+    least_pause: Span::from_us(20),
+    most_pause: Span::from_us(500),
+    // Nobody scans for no reason: whoever should have begun to is found out.
+    period: Span::from_secs(3600),
+    scrub_period: Span::from_ms(40),
+    first_scrub: Span::from_ms(20),
+    retry: Span::from_ms(5),
 };
 
 /// All that is drawn once, at the start. Every fault is in some seeds and not in others: what always
@@ -221,18 +234,19 @@ impl Plan {
     pub(super) fn member(
         &self,
         map: &ClusterMap,
-        node: u32,
+        (node, identities): (u32, &BTreeMap<TargetId, Option<Identity>>),
         (began, incarnation): (Time, u32),
     ) -> MemberConfig {
+        let rules = self.rules(map);
         let groups = map.groups().expect("targets for a group");
         let targets = map.node(node).expect("a node of the map").targets.iter();
         let setup = |target: &TargetId| TargetSetup {
             id: *target,
-            target: self.target(map, &groups, *target),
-            store: self.store(*target),
-            repair: repair(),
+            target: self.target(&rules, &groups, *target),
+            store: self.store(identities.get(target).copied().flatten()),
+            repair: rules.repair,
             // Some measure their disks, and some believe what they were told.
-            queue: target.0.is_multiple_of(2).then_some(QUEUE),
+            queue: target.0.is_multiple_of(2).then_some(rules.queue),
             records: true,
         };
         MemberConfig {
@@ -240,7 +254,7 @@ impl Plan {
             began,
             targets: targets.map(setup).collect(),
             groups,
-            initiator: self.initiator(map, node),
+            initiator: rules.initiator(node),
             first_serial: incarnation << 16,
             links: None,
             network: Some(NetworkConfig {
@@ -249,73 +263,49 @@ impl Plan {
                 max_chunk: 1 << 20,
             }),
             repairs: true,
-            times: TIMES,
+            times: rules.times,
             mistake: self.mistake.and_then(Mistake::planted),
         }
     }
 
-    fn target(&self, map: &ClusterMap, groups: &GroupMap, target: TargetId) -> TargetConfig {
-        let (group, position) = groups.seat(target);
-        let (rate, limit) = (Rate::from_bytes_per_s(100 << 20), Size::from_mib(1));
-        let mut timing = timing(map);
-        if self.has(Mistake::NoTripBetweenWindows) {
-            timing.trip = Span::ZERO;
-        }
-        let ever = Span::from_secs(1000);
-        TargetConfig {
-            group,
-            position,
-            timing,
-            window_rule: WindowRule::published(self.delivery),
-            idle_extension: IdleExtension::TwoTransfers,
-            calendar: CalendarRules {
-                offer: OfferRule::FirstFit,
-                gap: Span::ZERO,
-                grace: if self.has(Mistake::AcceptedNeverExpires) { ever } else { ACKS },
-                expected: if self.has(Mistake::CountsWhatIsOver) { Span::MAX } else { timing.trip },
-                hold: if self.has(Mistake::HoldForgotten) { Span::ZERO } else { HOLD },
-                horizon: HORIZON,
-                capacity: 256,
-            },
-            disk: DiskForecast::new(rate, limit, Backpressure::KeepRoom),
+    /// Those of a node, with times so short that a storm sees many of them, and what its seed chooses.
+    fn rules(&self, map: &ClusterMap) -> Rules {
+        Rules {
+            ties: self.ties,
+            is_choosy: self.choosy,
+            answers: ANSWERS,
+            acks: ACKS,
+            refuse_after: REFUSE,
+            grace: ACKS,
+            hold: HOLD,
+            horizon: HORIZON,
+            first_disk_rate: Rate::from_bytes_per_s(100 << 20),
+            queue: QUEUE,
+            repair: REPAIR,
+            times: TIMES,
+            ..Rules::of_cluster(map)
         }
     }
 
-    fn has(&self, mistake: Mistake) -> bool {
-        self.mistake == Some(mistake)
+    fn target(&self, rules: &Rules, groups: &GroupMap, target: TargetId) -> TargetConfig {
+        let mut config = rules.target(groups, target, None);
+        match self.mistake {
+            Some(Mistake::NoTripBetweenWindows) => {
+                config.timing.trip = Span::ZERO;
+                config.calendar.expected = Span::ZERO;
+            }
+            Some(Mistake::AcceptedNeverExpires) => config.calendar.grace = Span::from_secs(1000),
+            Some(Mistake::CountsWhatIsOver) => config.calendar.expected = Span::MAX,
+            Some(Mistake::HoldForgotten) => config.calendar.hold = Span::ZERO,
+            _ => {}
+        }
+        config
     }
 
     /// Segments so small that they are compacted, batches so small that there are many.
-    pub(super) fn store(&self, target: TargetId) -> Config {
-        let mut identity = [3; 32];
-        identity[..4].copy_from_slice(&target.0.to_le_bytes());
-        let config = Config::new(Identity(identity));
+    pub(super) fn store(&self, identity: Option<Identity>) -> Config {
+        let config = Config::new(identity.unwrap_or(Identity([0; 32])));
         Config { segment_size: SEGMENT, batch: 16 << 10, replicas: self.replicas, ..config }
-    }
-
-    fn initiator(&self, map: &ClusterMap, node: u32) -> InitiatorConfig {
-        let timing = timing(map);
-        InitiatorConfig {
-            id: InitiatorId(node),
-            timing,
-            put: PutRules {
-                replicas: self.replicas,
-                window_rule: WindowRule::published(self.delivery),
-                ties: self.ties,
-                sequence: SequenceRule::revised(&timing),
-                consecutive_only: false,
-                abandon_without_window: false,
-                choosy: self.choosy.then_some(Choosy { first_patience: timing.round_trip() * 3 }),
-                double_booking: false,
-                proxied: false,
-            },
-            get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
-            answer_timeout: ANSWERS,
-            ack_timeout: ACKS,
-            max_rounds: 255,
-            refuse_after: Some(REFUSE),
-            horizon: HORIZON,
-        }
     }
 
     /// Most targets of a group that may be harmed between two heals.
@@ -337,22 +327,6 @@ impl Plan {
         let spared = usize::from(self.replicas) + self.max_harmed();
         let (members, each) = (groups.members(group).len(), self.each as usize);
         members > missing + each * spared
-    }
-}
-
-fn repair() -> RepairRules {
-    RepairRules {
-        at_once: 4,
-        // Disks here have less to do for users than for repair.
-        heal_share: Share::from_percent(400),
-        scrub_share: Share::from_percent(400),
-        least_pause: Span::from_us(20),
-        most_pause: Span::from_us(500),
-        // Nobody scans for no reason: whoever should have begun to is found out.
-        period: Span::from_secs(3600),
-        scrub_period: Span::from_ms(40),
-        first_scrub: Span::from_ms(20),
-        retry: Span::from_ms(5),
     }
 }
 

@@ -90,6 +90,11 @@ fn mistakes_about_disks_that_fail_are_found() {
 }
 
 #[test]
+fn a_mistake_about_folders_is_found() {
+    find(Mistake::KeepsNoRegister, 200, 3, "has not found it at its start");
+}
+
+#[test]
 fn mistakes_about_who_is_there_are_found() {
     find(Mistake::Of(Of::NoScanWhenPeerGone), 400, 1, "replicas after the repair");
     find(Mistake::Of(Of::NoScanAfterRestart), 60, 3, "replicas after the repair");

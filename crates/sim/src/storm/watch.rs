@@ -2,7 +2,7 @@
 //! what they remember of it.
 
 use slotcast_faults::DiskFaults;
-use slotcast_member::{Note, Pass, timing};
+use slotcast_member::{Note, Pass};
 use slotcast_protocol::tape::{InitiatorEntry, InitiatorHeard, TargetEntry, TargetHeard};
 use slotcast_protocol::{ChunkId, Members, Message, State, TargetId};
 use slotcast_store::{DiskError, Standing};
@@ -31,7 +31,7 @@ impl Storm {
     }
 
     fn target_did(&mut self, now: Time, target: TargetId, entry: &TargetEntry) {
-        let timing = timing(&self.map);
+        let timing = self.map.timing();
         let place = self.node_of(target);
         let host = &mut self.nodes[place];
         let Some(storage) = host.member.as_ref().and_then(|member| member.target(target)) else {
@@ -64,7 +64,7 @@ impl Storm {
     }
 
     fn initiator_did(&mut self, now: Time, node: u32, entry: &InitiatorEntry) {
-        let timing = timing(&self.map);
+        let timing = self.map.timing();
         let host = &mut self.nodes[node as usize];
         if let Some(found) = host.egress.did(entry, timing.data_rate) {
             self.report.violated(format!("node {node} at {now}: {found}"));
@@ -159,7 +159,7 @@ impl Storm {
             return;
         }
         let size = Size::from_bytes(pass.content.bytes().len() as u64);
-        let length = timing(&self.map).transfer(size);
+        let length = self.map.timing().transfer(size);
         let egress = &self.nodes[node as usize].egress;
         let nodes = self.nodes.len() as u64;
         let local = self.nodes[node as usize].clock.local(now);
@@ -181,7 +181,7 @@ impl Storm {
             }
             Note::Target { target, standing: Standing::Failed(error), .. } => {
                 let disk = self.disk(*target);
-                let is_refused = disk.is_refused && *error == DiskError::Gone;
+                let is_refused = disk.is_refused() && *error == DiskError::Gone;
                 if !is_refused && disk.disk.faults == DiskFaults::default() {
                     let what = format!("target {} at {now} does not open: {error}", target.0);
                     self.report.violated(what);
