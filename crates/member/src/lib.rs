@@ -40,6 +40,7 @@ mod mistake;
 mod outbox;
 mod rules;
 mod status;
+mod tape;
 mod target;
 mod timers;
 
@@ -55,4 +56,5 @@ pub use mistake::Mistake;
 pub use outbox::{Mail, Outbox, Want};
 pub use rules::Rules;
 pub use status::{MembershipStatus, TargetStatus};
+pub use tape::{Difference, Tape};
 pub use target::{Circumstances, QueueRule, StorageTarget, TargetInput, TargetLoad};

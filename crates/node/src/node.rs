@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use slotcast_member::{Holders, Member, TargetStatus};
+use slotcast_member::{Holders, Member, Tape, TargetStatus};
 use slotcast_protocol::{ChunkId, MAX_REPLICAS, TargetId};
 use slotcast_store::Content;
 use slotcast_units::Time;
@@ -120,6 +120,11 @@ impl Node {
             let (targets, initiator) = member.take_tapes();
             Recorded { targets, initiator }
         })
+    }
+
+    /// What its member has heard and done since it began, if that is kept.
+    pub fn tape(&self) -> Option<Tape> {
+        self.mailbox.enter(|reactor| reactor.tape()).flatten()
     }
 
     /// How its targets are.

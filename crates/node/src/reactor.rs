@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crossbeam_channel::Sender;
 use slotcast_member::{
-    Answer, ClusterMap, Effect, Holders, Input, Member, MemberConfig, Request, RequestNumber,
+    Answer, ClusterMap, Effect, Holders, Input, Member, MemberConfig, Request, RequestNumber, Tape,
 };
 use slotcast_protocol::tape::{InitiatorEntry, TargetEntry};
 use slotcast_protocol::{ChunkId, Failure, GroupId, TargetId};
@@ -84,23 +84,26 @@ pub(crate) struct Reactor {
     next_look: Time,
     effects: Vec<Effect>,
     post: Vec<(SocketAddr, Datagram<'static>)>,
+    tape: Option<Tape>,
 }
 
 impl Reactor {
-    /// Begins to work a member of this configuration. Says on `opened` when every target is open or known not
+    /// Begins to work a member of this configuration, and keeps all that it hears and does if it `is_taped`. Says on `opened` when every target is open or known not
     /// to open.
     pub(crate) fn new(
         clock: Clock,
-        config: MemberConfig,
+        (config, is_taped): (MemberConfig, bool),
         (disks, network): (BTreeMap<TargetId, Disk>, Option<Network>),
         journal: Journal,
         opened: Sender<()>,
         map_to_keep: MapToKeep,
     ) -> Reactor {
         let (now, mut effects) = (clock.now(), Vec::new());
+        let recorded = is_taped.then(|| config.clone());
+        let member = Member::new(now, config, &mut effects);
         Reactor {
             clock,
-            member: Member::new(now, config, &mut effects),
+            member,
             disks,
             network,
             askers: BTreeMap::new(),
@@ -109,6 +112,7 @@ impl Reactor {
             opened: Some(opened),
             map_to_keep,
             next_look: now + LOOK,
+            tape: recorded.map(|config| Tape::new(now, config, &effects)),
             effects,
             post: Vec::new(),
         }
@@ -159,11 +163,7 @@ impl Reactor {
     ) {
         let now = self.clock.now();
         for (from, datagram) in datagrams {
-            let input = Input::Datagram { from, via, datagram };
-            self.member.handle(now, input, &mut self.effects);
-            if !self.effects.is_empty() {
-                self.carry_out();
-            }
+            self.handle(now, Input::Datagram { from, via, datagram });
         }
     }
 
@@ -194,8 +194,23 @@ impl Reactor {
     }
 
     fn tell(&mut self, input: Input<'_>) {
-        self.member.handle(self.clock.now(), input, &mut self.effects);
+        self.handle(self.clock.now(), input);
+    }
+
+    fn handle(&mut self, now: Time, input: Input<'_>) {
+        if let Some(tape) = &mut self.tape {
+            tape.heard(now, &input);
+        }
+        self.member.handle(now, input, &mut self.effects);
+        if let Some(tape) = &mut self.tape {
+            tape.did(&self.effects);
+        }
         self.carry_out();
+    }
+
+    /// What it has heard and done so far, if that is recorded.
+    pub(crate) fn tape(&self) -> Option<Tape> {
+        self.tape.clone()
     }
 
     /// Sees whose folder has disappeared.

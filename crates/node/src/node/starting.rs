@@ -115,6 +115,8 @@ pub(super) struct Parts<'a> {
     pub(super) links: Option<Links>,
     pub(super) files: OpenFiles,
     pub(super) records: bool,
+    /// Whether all that its member hears and does is kept.
+    is_taped: bool,
     pub(super) repairs: bool,
 }
 
@@ -248,6 +250,7 @@ impl Node {
             links,
             files,
             records: hosting.records,
+            is_taped: false,
             repairs: hosting.repairs,
         };
         Node::run(Clock::start(), parts, None)
@@ -258,13 +261,22 @@ impl Node {
     /// # Errors
     /// As for [`Node::start`], or if the address is not to be had.
     pub fn join(file: &NodeFile, segment_size: u64) -> Result<Node, StartError> {
-        Node::join_with(Clock::start_at_date(), file, segment_size)
+        Node::join_with(Clock::start_at_date(), file, segment_size, false)
+    }
+
+    /// The same, and all that its member hears and does is kept, for [`Node::tape`]. That takes memory without bound.
+    ///
+    /// # Errors
+    /// As for [`Node::join`].
+    pub fn join_taped(file: &NodeFile, segment_size: u64) -> Result<Node, StartError> {
+        Node::join_with(Clock::start_at_date(), file, segment_size, true)
     }
 
     pub(super) fn join_with(
         clock: Clock,
         file: &NodeFile,
         segment_size: u64,
+        is_taped: bool,
     ) -> Result<Node, StartError> {
         let map = &file.map;
         let groups = map.groups()?;
@@ -291,6 +303,7 @@ impl Node {
             links: None,
             files,
             records: false,
+            is_taped,
             repairs: true,
         };
         Node::run(clock, parts, Some(file))
@@ -301,7 +314,7 @@ impl Node {
         mut parts: Parts<'_>,
         file: Option<&NodeFile>,
     ) -> Result<Node, StartError> {
-        let files = parts.files;
+        let (files, is_taped) = (parts.files, parts.is_taped);
         let serving = parts.limits.serving(files.connections);
         let mailbox = Mailbox::new(clock);
         let Opened { setups, disks, folders } = open_targets(&mut parts, &mailbox)?;
@@ -344,7 +357,8 @@ impl Node {
         let paths = folders.iter().map(|(target, (path, _))| (*target, path.clone()));
         let journal = Journal::new(paths.collect());
         let hands = (disks, network);
-        let reactor = Reactor::new(clock, config, hands, journal, open, Arc::clone(&map_to_keep));
+        let reactor =
+            Reactor::new(clock, (config, is_taped), hands, journal, open, Arc::clone(&map_to_keep));
         let reactor = mailbox.start(reactor)?;
         let _ = opened.recv();
         let mut node = Node {

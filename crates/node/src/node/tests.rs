@@ -18,6 +18,8 @@ use crate::cluster::{ClusterMap, FailureDomain, MapNode, MapSource, NodeFile, Ta
 use crate::limits::Limits;
 use crate::network::refusals;
 
+mod tape;
+
 fn free_addresses<const N: usize>() -> [SocketAddr; N] {
     let sockets = [(); N].map(|()| UdpSocket::bind("127.0.0.1:0").expect("a free port"));
     sockets.map(|socket| socket.local_addr().expect("an address"))
@@ -70,7 +72,7 @@ fn clocks_that_are_hours_apart_make_no_difference() {
     let files = files(base.path());
     let hours = |hours: u64| Clock::start_at(Duration::from_secs(hours * 3600));
     let clocks = [hours(500_000), hours(500_003), hours(1)];
-    let start = |(file, clock)| Node::join_with(clock, file, 4 << 20).expect("it starts");
+    let start = |(file, clock)| Node::join_with(clock, file, 4 << 20, false).expect("it starts");
     let nodes: Vec<Node> = files.iter().zip(clocks).map(start).collect();
     let content = |n: u32| Content::of(Bytes::from(n.to_le_bytes().repeat(50_000)));
     for n in 0..30 {

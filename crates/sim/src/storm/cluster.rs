@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use slotcast_engine::{Agenda, Model, Stream, Streams};
 use slotcast_faults::SimulatedDisk;
-use slotcast_member::{ClusterMap, Effect, Input, Member};
+use slotcast_member::{ClusterMap, Effect, Input, Member, Tape};
 use slotcast_protocol::{GroupMap, TargetId};
 use slotcast_store::DiskError;
 use slotcast_transport::Key;
@@ -49,6 +49,8 @@ pub(super) struct Storm {
     /// Numbers the requests of users.
     pub(super) asked: u64,
     pub(super) report: StormReport,
+    /// Of incarnations that have ended, if they are kept.
+    pub(super) tapes: Option<Vec<Tape>>,
     effects: Vec<Effect>,
 }
 
@@ -129,6 +131,7 @@ impl Storm {
             checks: 0,
             asked: 0,
             report: StormReport { seed, ..StormReport::default() },
+            tapes: None,
             effects: Vec::new(),
             map,
             plan,
@@ -206,7 +209,9 @@ impl Storm {
             .filter(|(other, _)| *other != node)
             .collect();
         let mut effects = std::mem::take(&mut self.effects);
+        let taped = self.tapes.is_some().then(|| config.clone());
         host.member = Some(Member::new(local, config, &mut effects));
+        host.tape = taped.map(|config| Tape::new(local, config, &effects));
         self.carry_out(now, node, effects, agenda);
         let incarnation = self.nodes[node as usize].incarnation;
         let delay = self.chance.exponential(self.plan.map_delay);
@@ -218,6 +223,7 @@ impl Storm {
     pub(super) fn stop(&mut self, now: Time, node: u32, agenda: &mut Agenda<Event>) {
         let host = &mut self.nodes[node as usize];
         let Some(member) = host.member.take() else { return };
+        self.tapes.iter_mut().for_each(|tapes| tapes.extend(host.tape.take()));
         for target in member.targets() {
             self.report.healed += target.repair_statistics().healed;
             self.report.compacted += target.statistics().compacted;
@@ -256,7 +262,14 @@ impl Storm {
         let host = &mut self.nodes[node as usize];
         let Some(member) = &mut host.member else { return };
         let mut effects = std::mem::take(&mut self.effects);
-        member.handle(host.clock.local(now), input, &mut effects);
+        let local = host.clock.local(now);
+        if let Some(tape) = &mut host.tape {
+            tape.heard(local, &input);
+        }
+        member.handle(local, input, &mut effects);
+        if let Some(tape) = &mut host.tape {
+            tape.did(&effects);
+        }
         self.carry_out(now, node, effects, agenda);
     }
 

@@ -52,6 +52,7 @@ mod watch;
 mod windows;
 
 use slotcast_engine::Simulation;
+use slotcast_member::Tape;
 use slotcast_units::{Span, Time};
 
 use cluster::Storm;
@@ -99,7 +100,21 @@ pub fn run_storm(seed: u64) -> StormReport {
 /// Runs the storm of `seed` with a planted mistake.
 #[doc(hidden)]
 pub fn run_storm_with(seed: u64, mistake: Option<Mistake>) -> StormReport {
-    let mut simulation = Simulation::new(Storm::new(seed, mistake));
+    run(Storm::new(seed, mistake)).0
+}
+
+/// Runs the storm of `seed`, and keeps what every incarnation of each node heard and did.
+pub fn record_storm(seed: u64) -> (StormReport, Vec<Tape>) {
+    let mut storm = Storm::new(seed, None);
+    storm.tapes = Some(Vec::new());
+    let (report, storm) = run(storm);
+    let running = storm.nodes.into_iter().filter_map(|host| host.tape);
+    let ended = storm.tapes.into_iter().flatten();
+    (report, ended.chain(running).collect())
+}
+
+fn run(storm: Storm) -> (StormReport, Storm) {
+    let mut simulation = Simulation::new(storm);
     simulation.schedule(|storm, agenda| {
         for node in 0..storm.plan.nodes {
             storm.start(agenda.now(), node, agenda);
@@ -147,14 +162,14 @@ pub fn run_storm_with(seed: u64, mistake: Option<Mistake>) -> StormReport {
         }
     }
     let (events, trace_hash) = (simulation.executed(), simulation.trace_hash());
-    let storm = simulation.into_model();
-    let mut report = storm.report;
+    let mut storm = simulation.into_model();
+    let mut report = std::mem::take(&mut storm.report);
     let members = storm.nodes.iter().flat_map(|host| &host.member);
     for target in members.flat_map(|member| member.targets()) {
         report.healed += target.repair_statistics().healed;
         report.compacted += target.statistics().compacted;
     }
-    StormReport { events, trace_hash, ..report }
+    (StormReport { events, trace_hash, ..report }, storm)
 }
 
 /// Others make up for what was on disks that failed for good; then those are replaced. False if something was

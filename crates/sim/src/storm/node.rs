@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use slotcast_engine::TimerId;
 use slotcast_faults::SimulatedDisk;
 use slotcast_member::identity::{Contents, Register};
-use slotcast_member::{ClusterMap, Member, RequestNumber, StorageTarget};
+use slotcast_member::{ClusterMap, Member, RequestNumber, StorageTarget, Tape};
 use slotcast_protocol::{ChunkId, TargetId};
 use slotcast_store::Standing;
 use slotcast_units::Time;
@@ -113,6 +113,8 @@ pub(super) struct NodeHost {
     pub(super) stopped_at: Time,
     /// It stands still until then.
     pub(super) paused_until: Time,
+    /// What its member has heard and done, if that is kept.
+    pub(super) tape: Option<Tape>,
     /// When it is to be woken.
     pub(super) alarm: Option<(Time, TimerId)>,
     /// The map that it has kept.
@@ -131,6 +133,7 @@ impl NodeHost {
     pub(super) fn new(map: ClusterMap, disks: BTreeMap<TargetId, DiskHost>, clock: Clock) -> Self {
         NodeHost {
             member: None,
+            tape: None,
             disks,
             register: None,
             clock,

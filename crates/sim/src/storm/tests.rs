@@ -56,6 +56,23 @@ fn equal_seeds_are_equal_storms() {
     assert_ne!(run_storm(7).trace_hash, run_storm(8).trace_hash);
 }
 
+/// What a member does follows from what it is told and from nothing else.
+#[test]
+fn members_repeat_what_those_of_storms_did() {
+    for seed in [2, 3, 5] {
+        let (report, tapes) = record_storm(seed);
+        assert_eq!(report, run_storm(seed));
+        assert!(tapes.len() >= 5, "{}", tapes.len());
+        for (n, tape) in tapes.iter().enumerate() {
+            let result = tape.play();
+            assert_eq!(result, Ok(()), "seed {seed}, tape {n} of {} entries", tape.len());
+        }
+        let longest = tapes.into_iter().max_by_key(Tape::len).expect("some");
+        let missed = |n: &usize| longest.clone().without(*n).play().is_err();
+        assert!((0..20).any(|n| missed(&n)), "it has missed something");
+    }
+}
+
 /// Some storms with a mistake that many of them must find, by what they say.
 fn find(mistake: Mistake, seeds: u64, least: usize, says: &str) {
     let finds = |seed: &u64| {
