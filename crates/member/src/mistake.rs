@@ -18,6 +18,8 @@ pub enum Mistake {
     FollowsStaleMap,
     /// What a node holds is replaced although it may soon be back.
     ReplacesTooSoon,
+    /// What was in order once is taken to be so, whatever the other members hold now.
+    BelievesOldRanges,
     /// Repair passes some chunks over.
     RepairForgets,
     /// Repair puts every chunk again on two targets.

@@ -35,6 +35,11 @@ pub enum Want {
     },
     /// Ask the group whether so many targets hold a chunk.
     Check(ChunkId, Size, u8),
+    /// Ask the other members of the group what they hold in ranges of names of so many bits, from the first one on,
+    /// so many of them.
+    Compare(u8, u32, u8),
+    /// Ask them which of these chunks they hold, for so many replicas.
+    Survey(u32, Vec<(ChunkId, u8)>),
     /// Put a chunk into the group again, on so many targets.
     PutAgain(Content, u8),
     /// Fetch a chunk, and put it into the group again on so many targets.

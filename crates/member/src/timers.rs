@@ -28,6 +28,8 @@ pub(crate) enum Timer {
     Delivery(TargetId, RequestId, Content),
     /// The members of a group on this node scan what they hold, unless somebody may be back soon.
     GroupChanged(GroupId),
+    /// Those who have not answered a survey are asked again, or it ends.
+    Survey(u32),
     /// A peer may have been down for too long.
     PeerGone(u32),
     /// The targets have had their time to open: peers are spoken with, whatever is not open.

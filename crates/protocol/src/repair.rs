@@ -1,9 +1,11 @@
 //! Replica repair: a target sees to it that what it holds is stored often enough in its group.
 //!
-//! A target *walks* over its chunks in the order of their names and asks the group about each one, by the
-//! first round of an ordinary put. Members that hold it answer "already stored" and count. Where too few do,
-//! and only there, the target reads the chunk and puts it again: what is missing is made by appointment, like
-//! any other put. No target has to know what another one holds.
+//! A target *walks* over its chunks in the order of their names and asks the group about them. First it compares
+//! what all members hold in a range of names ([`ranges`]): where that is what it was when all was in order, nothing
+//! more is asked. Elsewhere it *surveys* many chunks with one question: whoever holds them says so. What is not on
+//! enough members by that is asked about one by one, by the first round of an ordinary put. Members that hold it
+//! answer "already stored" and count. Where too few do, and only there, the target reads the chunk and puts it again:
+//! what is missing is made by appointment, like any other put. No target has to know what another one holds.
 //!
 //! ```text
 //!            something changed, or the period is over
@@ -39,11 +41,17 @@ use slotcast_units::{Rate, Share, Size, Span, Time};
 
 use crate::ids::ChunkId;
 
+mod exchange;
 mod next;
+pub mod ranges;
+mod surveys;
 mod walk;
 
+pub use exchange::{RepairEffect, RepairInput, RepairOutcome, RepairStatistics};
 pub use walk::{RepairPace, RepairProgress};
 
+use ranges::{RangeSum, Ranges};
+use surveys::Surveys;
 use walk::Walk;
 
 /// How a target repairs.
@@ -55,12 +63,16 @@ pub struct RepairRules {
     pub heal_share: Share,
     /// How much of it the reads of a scrub may take, while nothing is to be healed.
     pub scrub_share: Share,
-    /// The least time from one read to the next, and from one question to the group to the next.
+    /// The least time from one read to the next, and from one question about a chunk to the next.
     pub least_pause: Span,
+    /// From one question about many chunks to the next.
+    pub survey_pause: Span,
     /// The most from one read to the next: so slow is a disk never taken for.
     pub most_pause: Span,
     /// From the end of a walk to the next if nothing changes.
     pub period: Span,
+    /// How long sums of ranges are believed: after that a walk asks about every chunk, whatever it began for.
+    pub belief: Span,
     /// From the end of a scrub to the next: how long rot stays undiscovered.
     pub scrub_period: Span,
     /// From the first walk to the first scrub.
@@ -88,83 +100,11 @@ pub trait Inventory {
     /// How large `chunk` is; none if it is not stored here.
     fn size(&self, chunk: &ChunkId) -> Option<Size>;
 
+    /// What is held of the names whose first `bits` bits, 0 to 14, are `range`. O(1) for the finest ranges.
+    fn range_sum(&self, bits: u8, range: u32) -> RangeSum;
+
     /// How fast the disk reads what is seldom read, as far as that was found out.
     fn read_rate(&self) -> Rate;
-}
-
-/// What a host tells of a repair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RepairInput {
-    /// The target has opened, or a member of its group is gone or back: a walk begins, or another one
-    /// after that which is under way.
-    Changed,
-    /// A held chunk turned out to be unreadable, and is not held any more. So many targets were to hold it.
-    Lost(ChunkId, u8),
-    /// The target leaves, or stays after all.
-    Leaves(bool),
-    /// A chunk was stored here.
-    Stored,
-    /// Somebody else was heard to put a chunk into the group, on so many targets.
-    Heard(ChunkId, u8),
-    /// What was asked for by a [`RepairEffect`] has ended.
-    Ended(ChunkId, RepairOutcome),
-    /// The time that the machine asked to be woken at has come.
-    Wake,
-}
-
-/// How the work for one chunk ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RepairOutcome {
-    /// There are enough replicas; or, of what was only to be read, it is readable.
-    Complete,
-    /// Of what was only asked about: there are too few, as far as the members answer.
-    Lacking,
-    /// There were too few, and now there are enough.
-    Healed,
-    /// There are still too few, or nobody knows.
-    Failed,
-    /// It is not to be had: not here, and for a recovery at no member of the group either.
-    NotFound,
-}
-
-/// What a repair wants of its host. Each is to be answered by [`RepairInput::Ended`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RepairEffect {
-    /// Ask the group whether the chunk is on as many targets as it is stored here for. It need not be read.
-    Check(ChunkId),
-    /// Read the chunk from the target's own disk, and put it into the group, on as many targets as it is
-    /// stored here for.
-    PutAgain(ChunkId),
-    /// Read the chunk from the target's own disk; its hash is checked by that.
-    Read(ChunkId),
-    /// Get the chunk from the group, and put it into the group, on so many targets.
-    Recover(ChunkId, u8),
-    /// Say [`RepairInput::Wake`] at this time. Replaces an earlier wish. Not answered otherwise.
-    WakeAt(Time),
-}
-
-/// Numbers for people, since the machine was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct RepairStatistics {
-    /// Walks that have ended.
-    pub walks: u64,
-    /// Chunks visited, each once in every walk.
-    pub visited: u64,
-    /// Scrubs that have ended.
-    pub scrubs: u64,
-    /// Chunks that scrubs have read, each once in every scrub.
-    pub scrubbed: u64,
-    /// Chunks found with too few replicas, and brought back.
-    pub healed: u64,
-    /// Unreadable chunks that were recovered from others; counted in `healed`, too.
-    pub recovered: u64,
-    /// Attempts that failed; a chunk can fail more than once.
-    pub failed: u64,
-    /// Chunks known at present to have too few replicas: they were found so and are not put again yet, or are
-    /// lost and not yet recovered.
-    pub under_replicated: u64,
-    /// Of these, lost ones that nobody who answers holds, while others do not answer. They are tried again.
-    pub unrecovered: u64,
 }
 
 /// Chunks heard of or lacking that are remembered; beyond, they are put again once more, or found
@@ -191,6 +131,9 @@ pub struct Repair {
     /// Where walks begin.
     start: ChunkId,
     walk: Option<Walk>,
+    /// What is known of ranges of names, and asked about many chunks.
+    ranges: Ranges,
+    surveys: Surveys,
     scrub: Option<Walk>,
     /// Something changed that the walk under way may have missed.
     again: bool,
@@ -200,6 +143,8 @@ pub struct Repair {
     has_walked: bool,
     /// A chunk that lacks replicas was not remembered: only another walk finds it.
     has_forgotten: bool,
+    /// When a walk ended that asked about every chunk, and nothing had changed meanwhile.
+    looked_at_all: Option<Time>,
     /// Put by somebody else since the walk began.
     heard: BTreeSet<ChunkId>,
     /// Lost and not yet asked for, with the wanted replicas.
@@ -240,12 +185,15 @@ impl Repair {
             rules,
             start,
             walk: None,
+            ranges: Ranges::new(),
+            surveys: Surveys::default(),
             scrub: None,
             again: false,
             in_hand: BTreeMap::new(),
             leaves: false,
             has_walked: false,
             has_forgotten: false,
+            looked_at_all: None,
             heard: BTreeSet::new(),
             to_recover: VecDeque::new(),
             to_heal: BTreeSet::new(),
@@ -285,14 +233,17 @@ impl Repair {
 
     /// Whether nothing is in hand but for a scrub.
     fn is_idle(&self) -> bool {
-        self.in_hand.values().all(|work| *work == Work::Read)
+        self.surveys.is_empty() && self.in_hand.values().all(|work| *work == Work::Read)
     }
 
     /// How far the walk under way is.
     pub fn progress(&self, now: Time) -> Option<RepairProgress> {
         let putting = self.in_hand.values().filter(|work| **work == Work::PutAgain).count();
-        let waiting = self.to_heal.len() + putting;
-        self.walk.map(|walk| walk.progress(now, waiting as u64))
+        // Most of what is not on enough members as far as they have answered will be found to lack replicas.
+        let to_check = self.surveys.to_check.len() as u64;
+        let waiting = (self.to_heal.len() + putting) as u64 + to_check;
+        let progress = self.walk.map(|walk| walk.progress(now, waiting))?;
+        Some(RepairProgress { found: progress.found + to_check, ..progress })
     }
 
     /// How far the scrub under way is.
@@ -309,18 +260,22 @@ impl Repair {
         effects: &mut Vec<RepairEffect>,
     ) {
         match input {
-            RepairInput::Changed => self.changed(now),
+            RepairInput::Changed => self.changed(now, inventory),
             RepairInput::Leaves(leaves) if leaves == self.leaves => {}
             RepairInput::Leaves(leaves) => {
                 self.leaves = leaves;
                 self.has_walked = false;
-                self.changed(now);
+                self.changed(now, inventory);
             }
             RepairInput::Stored => {
                 if self.leaves {
                     self.has_walked = false;
-                    self.changed(now);
+                    self.changed(now, inventory);
                 }
+            }
+            RepairInput::Compared(others) => self.compared(others),
+            RepairInput::Surveyed { number, enough, is_to_wait } => {
+                self.surveyed(now, number, enough, is_to_wait);
             }
             RepairInput::Lost(chunk, replicas) => self.lost(chunk, replicas),
             RepairInput::Heard(chunk, replicas) => {
@@ -331,17 +286,17 @@ impl Repair {
                 }
             }
             RepairInput::Ended(chunk, outcome) => self.ended(now, chunk, outcome),
-            RepairInput::Wake => self.wake(now),
+            RepairInput::Wake => self.wake(now, inventory),
         }
         self.go_on(now, inventory, effects);
     }
 
-    fn wake(&mut self, now: Time) {
+    fn wake(&mut self, now: Time, inventory: &impl Inventory) {
         if self.alarm <= now {
             self.alarm = Time::NEVER;
         }
         if self.walk.is_none() && self.rested <= now {
-            self.begin(now);
+            self.begin(now, inventory);
         }
         if self.scrub.is_none() && self.scrub_at <= now {
             self.scrub_at = Time::NEVER;
@@ -366,24 +321,31 @@ impl Repair {
         self.unrecovered.remove(&chunk);
         let is_known = matches!(self.in_hand.get(&chunk), Some(Work::Recover(_)))
             || self.to_recover.iter().any(|(known, _)| *known == chunk);
-        if !is_known && self.to_recover.len() < REMEMBERED {
-            self.to_recover.push_back((chunk, replicas));
+        match is_known {
+            true => {}
+            false if self.to_recover.len() < REMEMBERED => {
+                self.to_recover.push_back((chunk, replicas));
+            }
+            false => self.has_forgotten = true,
         }
     }
 
-    fn changed(&mut self, now: Time) {
+    fn changed(&mut self, now: Time, inventory: &impl Inventory) {
         // What was heard before is not true any more.
         self.heard.clear();
         self.again = self.walk.is_some();
         if !self.again {
-            self.begin(now);
+            self.begin(now, inventory);
         }
     }
 
-    fn begin(&mut self, now: Time) {
+    fn begin(&mut self, now: Time, inventory: &impl Inventory) {
         self.has_forgotten = false;
         self.heard.clear();
         self.rested = Time::NEVER;
+        self.ranges.begin(&self.start, inventory.range_sum(0, 0).chunks);
+        let is_believed = |at: Time| now < at + self.rules.belief;
+        self.surveys.believes = !self.leaves && self.looked_at_all.is_some_and(is_believed);
         self.walk = Some(Walk::new(now, self.start));
         if self.scrub.is_none() && self.scrub_at == Time::NEVER {
             self.scrub_at = now + self.rules.first_scrub;
@@ -443,7 +405,7 @@ impl Repair {
     /// Takes in hand what can be, ends walks that are over, and sets the alarm.
     fn go_on(&mut self, now: Time, inventory: &impl Inventory, effects: &mut Vec<RepairEffect>) {
         while self.in_hand.len() < self.rules.at_once {
-            let question = if self.ask_at <= now { self.ask(now, inventory) } else { None };
+            let question = if self.ask_at <= now { self.ask(now) } else { None };
             let read = || if self.read_at <= now { self.read(now, inventory) } else { None };
             let Some((chunk, work)) = question.or_else(read) else { break };
             self.in_hand.insert(chunk, work);
@@ -454,6 +416,7 @@ impl Repair {
                 Work::Recover(replicas) => RepairEffect::Recover(chunk, replicas),
             });
         }
+        self.survey(now, inventory, effects);
         if self.walk.is_some_and(|walk| walk.over) && self.is_idle() && self.to_heal.is_empty() {
             self.end_walk(now);
         }
@@ -480,6 +443,9 @@ impl Repair {
             (false, true) => self.rules.retry,
             (false, false) => self.rules.period,
         };
+        if !self.surveys.believes && !self.again {
+            self.looked_at_all = Some(now);
+        }
         self.again = false;
         self.rested = now + rest;
     }
@@ -487,5 +453,7 @@ impl Repair {
 
 #[cfg(test)]
 mod pace_tests;
+#[cfg(test)]
+mod survey_tests;
 #[cfg(test)]
 mod tests;

@@ -3,10 +3,12 @@
 use alloc::collections::BTreeMap;
 
 use slotcast_protocol::ChunkId;
+use slotcast_protocol::ranges::RangeSum;
 
 use crate::footer::Entry;
 use crate::io::SegmentId;
 use crate::record::{Kind, Record};
+use crate::sums::Sums;
 
 /// Where a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,6 +59,8 @@ pub(crate) struct Index {
     live_bytes: u64,
     /// Chunks that could not be read.
     unreadable: usize,
+    /// Of those that can be read.
+    sums: Sums,
 }
 
 impl Index {
@@ -83,8 +87,14 @@ impl Index {
         let is_news = live.is_unreadable != is_unreadable;
         live.is_unreadable = is_unreadable;
         match (is_news, is_unreadable) {
-            (true, true) => self.unreadable += 1,
-            (true, false) => self.unreadable -= 1,
+            (true, true) => {
+                self.unreadable += 1;
+                self.sums.remove(chunk, live.replicas);
+            }
+            (true, false) => {
+                self.unreadable -= 1;
+                self.sums.add(chunk, live.replicas);
+            }
             (false, _) => {}
         }
         is_news
@@ -109,6 +119,11 @@ impl Index {
     /// Content of all stored chunks together, in bytes.
     pub(crate) fn content_bytes(&self) -> u64 {
         self.live_bytes
+    }
+
+    /// What is stored, and can be read, of a range of names. O(1).
+    pub(crate) fn range_sum(&self, bits: u8, range: u32) -> RangeSum {
+        self.sums.get(bits, range)
     }
 
     /// Names in order, from `from` on.
@@ -147,6 +162,7 @@ impl Index {
         let Record { length, sequence, replicas, .. } = record;
         let live = Live { place, length, replicas, is_unreadable: false, sequence };
         self.chunks.insert(chunk, live);
+        self.sums.add(&chunk, replicas);
         self.live_bytes += u64::from(length);
         self.usage(place.segment).live += record.extent();
     }
@@ -182,6 +198,9 @@ impl Index {
     fn forget(&mut self, chunk: ChunkId, live: Live) {
         self.chunks.remove(&chunk);
         self.unreadable -= usize::from(live.is_unreadable);
+        if !live.is_unreadable {
+            self.sums.remove(&chunk, live.replicas);
+        }
         self.live_bytes -= u64::from(live.length);
         self.usage(live.place.segment).live -= extent_of(live.length);
     }

@@ -47,6 +47,7 @@ mod opening;
 mod record;
 mod scan;
 mod store;
+mod sums;
 
 use slotcast_disk::{content, io};
 

@@ -10,6 +10,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use slotcast_protocol::ChunkId;
+use slotcast_protocol::ranges::RangeSum;
 
 pub(crate) use reading::{TRIES, content_at};
 
@@ -347,6 +348,11 @@ impl Store {
     /// What a record means by its number.
     fn meant(&self, replicas: u8) -> u8 {
         if replicas == 0 { self.config.replicas } else { replicas }
+    }
+
+    /// What is stored of the names whose first `bits` bits, 0 to 14, are `range`. O(1).
+    pub fn range_sum(&self, bits: u8, range: u32) -> RangeSum {
+        self.index.range_sum(bits, range)
     }
 
     /// Stored chunks in the order of their names, from `from` on.

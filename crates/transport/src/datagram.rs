@@ -7,7 +7,7 @@
 //! | 0 | 16 | seal: keyed hash of all that follows; of a piece its value stands for it |
 //! | 16 | 2 | magic: the letters `SD` |
 //! | 18 | 1 | version: 2 |
-//! | 19 | 1 | kind of body: 1 to 6 |
+//! | 19 | 1 | kind of body: 1 to 8 |
 //! | 20 | 4 | epoch: version of the sender's cluster map |
 //! | 24 | 4 | sender: its node number |
 //! | 28 | 8 | incarnation: when the sender started, nanoseconds since 1970 |
@@ -24,8 +24,11 @@
 //! | 4 data | purpose: 1 put, 2 get (1); last of its pass: 0 or 1 (1); pass (1); transfer (4); piece (2); length of a piece (2); length of the chunk (4); slack in microseconds (4); request (8); group (4); set of positions (8); name of the chunk (32); the piece |
 //! | 5 report | transfer (4); pass (1); number of pieces (2); the missing ones, a bit each |
 //! | 6 failed | groups (4 each, at most 64) with the set of the sender's positions there that have failed (8 each) |
+//! | 7 survey | number (4); group (4); about: 1 ranges, 2 chunks (1). Ranges: bits (1); first (4); count (1). Chunks: name (32) and number of replicas (1) of each, at most 32 |
+//! | 8 survey reply | number (4); group (4); position (1); says: 0 nothing that counts, 1 sums, 2 chunks (1). Sums: of each range (8). Chunks: a bit for each (4) |
 
 mod read;
+mod survey;
 mod write;
 
 use alloc::vec::Vec;
@@ -35,6 +38,9 @@ use slotcast_protocol::{ChunkId, GroupId, Members, Message, PartValue, RequestId
 use slotcast_units::{Span, Time};
 
 use crate::pieces::Pieces;
+pub use survey::{
+    MAX_SURVEYED_CHUNKS, MAX_SURVEYED_RANGES, Survey, SurveyAbout, SurveyReply, SurveySays,
+};
 
 const MAGIC: [u8; 2] = *b"SD";
 const VERSION: u8 = 2;
@@ -59,6 +65,8 @@ const CONTROL: u8 = 3;
 const DATA: u8 = 4;
 const REPORT: u8 = 5;
 const FAILED: u8 = 6;
+const SURVEY: u8 = 7;
+const SURVEY_REPLY: u8 = 8;
 
 const GROUP: u8 = 1;
 const INITIATOR: u8 = 2;
@@ -177,6 +185,10 @@ pub enum Body<'a> {
     /// Of each of these groups, the members at the sender that have failed: they can be read at best, and nothing
     /// that they hold counts. Of groups that are not named nothing has changed.
     Failed(Vec<(GroupId, Members)>),
+    /// Asks the members of a group at the receiver what they hold.
+    Survey(Survey),
+    /// The answer of one of them.
+    SurveyReply(SurveyReply),
 }
 
 /// Why a datagram is not believed.

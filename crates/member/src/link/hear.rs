@@ -47,6 +47,8 @@ impl Link {
             Body::Control(to, message) => self.message(header, (*to, message), ahead, events),
             Body::Data(data) => self.data(now, number, data, effects, events),
             Body::Failed(failed) => self.heard_failed(number, failed, events),
+            Body::Survey(survey) => events.push(LinkEvent::Survey(number, survey.clone())),
+            Body::SurveyReply(reply) => self.heard_reply(number, reply, events),
             Body::Report(report) => self.reported(now, number, report, effects, events),
         }
     }

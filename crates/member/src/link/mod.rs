@@ -5,6 +5,7 @@
 //!   that are down.
 //! * `chunks`: a chunk leaves in passes, until everybody has said that it has all.
 //! * `failed`: which targets of whom have failed.
+//! * `surveys`: which chunks members at other nodes hold.
 //! * `beat`: a word to each peer several times a second, and probes of the multicast.
 
 mod beat;
@@ -13,6 +14,7 @@ mod counters;
 mod failed;
 mod hear;
 mod seats;
+mod surveys;
 mod tell;
 
 use alloc::collections::BTreeMap;
@@ -25,7 +27,7 @@ use slotcast_protocol::{
 use slotcast_store::Content;
 use slotcast_transport::{
     Address, Body, Datagram, Header, Inbox, InboxLimits, PeerChange, PeerState, Reach, Report,
-    Suspicions, piece_len,
+    Survey, SurveyReply, Suspicions, piece_len,
 };
 use slotcast_units::{Span, Time};
 
@@ -83,6 +85,10 @@ pub enum LinkEvent {
     Restarted(u32),
     /// Members of a group, at a peer, have failed.
     Failed(u32, GroupId, Members),
+    /// A peer asks what members here hold.
+    Survey(u32, Survey),
+    /// A member at a peer has answered.
+    SurveyReply(SurveyReply),
 }
 
 /// Another node of the map.

@@ -5,6 +5,7 @@ mod membership;
 mod network;
 mod repairing;
 mod requests;
+mod surveys;
 mod within;
 
 use alloc::boxed::Box;
@@ -16,7 +17,8 @@ use slotcast_protocol::{
     BidAnswer, Finder, FinderInput, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorInput,
     Members, Message, RepairInput, RequestId, TargetId,
 };
-use slotcast_units::{Size, Time};
+use slotcast_transport::SurveyAbout;
+use slotcast_units::{Size, Span, Time};
 
 use crate::config::{MemberConfig, Times};
 use crate::effect::{Answer, Effect};
@@ -30,6 +32,7 @@ use crate::status::{MembershipStatus, TargetStatus};
 use crate::target::{Circumstances, StorageTarget, TargetInput};
 use crate::timers::{Timer, Timers};
 use requests::Running;
+use surveys::Surveying;
 
 /// A whole node; see the [crate](crate).
 ///
@@ -61,6 +64,11 @@ pub struct Member {
     /// Why the map that was read last is not followed.
     map_problem: Option<alloc::string::String>,
     has_handed_over: bool,
+    /// Surveys under way, by their numbers, and how many there were.
+    surveying: BTreeMap<u32, Surveying>,
+    surveyed: u32,
+    /// How long their answers are awaited.
+    survey_timeout: Span,
     /// The epoch of what is proposed.
     proposed: Option<u32>,
     mistake: Option<Mistake>,
@@ -80,6 +88,7 @@ impl Member {
         let first_serial = if reuses { 0 } else { first_serial };
         let link = config.network.as_ref();
         let link = link.map(|network| Link::new(now, (node, began), network, &groups, times));
+        let survey_timeout = initiator.answer_timeout;
         let finder = Finder::new(initiator.id, initiator.answer_timeout, first_serial);
         let records = config.targets.iter().any(|setup| setup.records);
         let mut member = Member {
@@ -102,6 +111,9 @@ impl Member {
             map: config.network.map(|network| Box::new(network.map)),
             map_problem: None,
             has_handed_over: false,
+            surveying: BTreeMap::new(),
+            surveyed: 0,
+            survey_timeout,
             proposed: None,
             mistake: config.mistake,
             tape: records.then(Vec::new),
@@ -271,6 +283,7 @@ impl Member {
                 self.tell_target(now, target, TargetInput::Sent(request));
                 self.delivered(now, request, Some(content));
             }
+            Timer::Survey(number) => self.ask_again(now, number),
             Timer::GroupChanged(group) => self.group_changed(now, group),
             Timer::PeerGone(node) => self.peer_may_be_gone(now, node),
             Timer::Join => self.join(now),
@@ -359,6 +372,12 @@ impl Member {
         match want {
             Want::Transfer { request, content, start } => {
                 self.send_get(now, target, request, content, start);
+            }
+            Want::Compare(bits, first, count) => {
+                self.survey(now, target, 0, SurveyAbout::Ranges { bits, first, count });
+            }
+            Want::Survey(number, chunks) => {
+                self.survey(now, target, number, SurveyAbout::Chunks(chunks));
             }
             Want::Check(chunk, size, replicas) => self.check(now, target, (chunk, size), replicas),
             Want::PutAgain(content, replicas) => self.put_again(now, target, content, replicas),

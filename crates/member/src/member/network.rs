@@ -95,6 +95,8 @@ impl Member {
             LinkEvent::Failed(node, group, members) => {
                 self.peer_failed(now, node, group, members);
             }
+            LinkEvent::Survey(node, survey) => self.answer_survey(now, node, &survey),
+            LinkEvent::SurveyReply(reply) => self.take_reply(now, reply),
             LinkEvent::Peer(node, change) => self.peer_changed(now, node, change),
             LinkEvent::Restarted(node) => {
                 self.note(Note::PeerRestarted(node));

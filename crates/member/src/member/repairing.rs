@@ -59,7 +59,7 @@ impl Member {
         self.running.insert(request, Running::PutAgain { target, content, made: false });
     }
 
-    fn to_repair(&self, wanted: u8) -> u8 {
+    pub(super) fn to_repair(&self, wanted: u8) -> u8 {
         if self.errs(Mistake::RepairKnowsOneNumber) { 2 } else { wanted }
     }
 

@@ -17,6 +17,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::ops::Bound;
 
+use slotcast_protocol::ranges::RangeSum;
 use slotcast_protocol::tape::TargetEntry;
 use slotcast_protocol::{
     ChunkId, Holdings, Intake, Inventory, Membership, Message, PutAccept, Repair, RepairEffect,
@@ -27,6 +28,7 @@ use slotcast_store::{
     Content, DiskError, Effect as StoreEffect, Input as StoreInput, OpId, Output, Standing,
     Statistics, Store, Ticket,
 };
+use slotcast_transport::{SurveyAbout, SurveySays};
 use slotcast_units::{Rate, Size, Span, Time};
 
 pub use load::TargetLoad;
@@ -96,6 +98,8 @@ enum Asker {
 pub struct StorageTarget {
     id: TargetId,
     position: u8,
+    /// Of its store, so much as tells it from others.
+    identity: u64,
     negotiator: Target,
     store: Store,
     repair: Repair,
@@ -163,6 +167,10 @@ impl Inventory for Stock<'_> {
         Shelf(self.0).size_of(chunk)
     }
 
+    fn range_sum(&self, bits: u8, range: u32) -> RangeSum {
+        self.0.range_sum(bits, range)
+    }
+
     fn read_rate(&self) -> Rate {
         self.1
     }
@@ -181,6 +189,7 @@ impl StorageTarget {
     ) -> StorageTarget {
         let Circumstances { members, membership, patience, room_pause, mistake } = circumstances;
         let TargetSetup { id, target, store, repair, queue, records } = setup;
+        let identity = store.identity.0.first_chunk().map_or(0, |first| u64::from_le_bytes(*first));
         let mut store_effects = Vec::new();
         let store = Store::open(store, &mut store_effects);
         let position = target.position;
@@ -190,6 +199,7 @@ impl StorageTarget {
         let mut storage = StorageTarget {
             id,
             position,
+            identity,
             negotiator,
             store,
             repair: Repair::new(repair, position, members),
@@ -348,6 +358,33 @@ impl StorageTarget {
         let is_cancelled = |accept: &PutAccept| accept.grants.of(self.position).is_none();
         self.mistake == Some(Mistake::IgnoresCancellation)
             && matches!(message, Message::PutAccept(accept) if is_cancelled(accept))
+    }
+
+    /// Whether what it holds counts as a replica: it answers, its disk writes, and it does not drain.
+    pub(crate) fn counts(&self) -> bool {
+        self.is_available() && self.intake() != Intake::Closed
+    }
+
+    /// What it says in a survey.
+    pub(crate) fn says(&self, about: &SurveyAbout) -> SurveySays {
+        if !self.counts() {
+            return SurveySays::Nothing;
+        }
+        match about {
+            SurveyAbout::Ranges { bits, first, count } => {
+                let ranges = *first..*first + u32::from(*count);
+                // A wiped disk is another one, and what it holds is never what the one before held.
+                let sum = |range| self.store.range_sum(*bits, range).sum ^ self.identity;
+                SurveySays::Sums(ranges.map(sum).collect())
+            }
+            SurveyAbout::Chunks(chunks) => {
+                let is_held = |(chunk, wanted): &(ChunkId, u8)| {
+                    self.store.replicas(chunk).is_some_and(|replicas| replicas >= *wanted)
+                };
+                let held = chunks.iter().enumerate().filter(|(_, chunk)| is_held(chunk));
+                SurveySays::Held(held.fold(0, |all, (bit, _)| all | 1 << bit))
+            }
+        }
     }
 
     fn is_scrubbing(&self, now: Time) -> bool {

@@ -21,6 +21,12 @@ impl StorageTarget {
     pub(super) fn carry_out_repair(&mut self, now: Time, outbox: &mut Outbox) {
         for effect in core::mem::take(&mut self.repair_effects) {
             match effect {
+                RepairEffect::Compare { bits, first, count } => {
+                    outbox.wants.push((self.id, Want::Compare(bits, first, count)));
+                }
+                RepairEffect::Survey(number, chunks) => {
+                    outbox.wants.push((self.id, Want::Survey(number, chunks)));
+                }
                 RepairEffect::Check(chunk) => self.check(now, chunk, outbox),
                 RepairEffect::PutAgain(chunk) | RepairEffect::Read(chunk) => {
                     let is_to_put = matches!(effect, RepairEffect::PutAgain(_));

@@ -2,13 +2,13 @@
 
 use slotcast_units::{Size, Time};
 
-use super::{AHEAD, Inventory, Repair, Walk, Work};
+use super::{Inventory, Repair, Walk, Work};
 use crate::ids::ChunkId;
 
 impl Repair {
     /// When it has something to do, if nothing is told before.
     pub(super) fn due(&self, now: Time) -> Time {
-        let mut due = self.retry_at;
+        let mut due = self.retry_at.min(self.survey_due(now));
         if self.walk.is_none() {
             due = due.min(self.rested);
         }
@@ -19,8 +19,9 @@ impl Repair {
         // for something in hand.
         if self.in_hand.len() < self.rules.at_once {
             let goes_on = |walk: Option<Walk>| walk.is_some_and(|walk| !walk.over);
-            let has_lost = !self.to_recover.is_empty() || !self.to_retry.is_empty();
-            let asks = has_lost || goes_on(self.walk);
+            let asks = !self.to_recover.is_empty()
+                || !self.to_retry.is_empty()
+                || !self.surveys.to_check.is_empty();
             let reads = !self.to_heal.is_empty() || goes_on(self.scrub);
             let later = |wants: bool, at: Time| if wants && at > now { at } else { Time::NEVER };
             due = due.min(later(asks, self.ask_at)).min(later(reads, self.read_at));
@@ -29,15 +30,15 @@ impl Repair {
     }
 
     /// What is to be asked of the group next.
-    pub(super) fn ask(&mut self, now: Time, inventory: &impl Inventory) -> Option<(ChunkId, Work)> {
-        let asked = self.question(now, inventory);
+    pub(super) fn ask(&mut self, now: Time) -> Option<(ChunkId, Work)> {
+        let asked = self.question();
         if asked.is_some() {
             self.ask_at = now + self.rules.least_pause;
         }
         asked
     }
 
-    fn question(&mut self, now: Time, inventory: &impl Inventory) -> Option<(ChunkId, Work)> {
+    fn question(&mut self) -> Option<(ChunkId, Work)> {
         // Some may be with nobody who answers, which takes long to find out: others are seen to meanwhile.
         let recovering = self.in_hand.values().filter(|work| matches!(work, Work::Recover(_)));
         let may_recover = recovering.count() < self.rules.at_once.div_ceil(2);
@@ -51,18 +52,13 @@ impl Repair {
                 return Some((chunk, Work::Check));
             }
         }
-        let Repair { walk, in_hand, heard, lacking, leaves, to_heal, statistics, .. } = self;
-        let walk = walk.as_mut().filter(|_| to_heal.len() < AHEAD)?;
-        loop {
-            // What is in hand is visited when that has ended.
-            let chunk = walk.peek(inventory).filter(|chunk| !in_hand.contains_key(chunk))?;
-            walk.visit(now, chunk);
-            statistics.visited += 1;
-            let is_seen_to = heard.contains(&chunk) && !lacking.contains(&chunk) && !*leaves;
-            if !is_seen_to && !to_heal.contains(&chunk) {
-                return Some((chunk, Work::Check));
-            }
-        }
+        let Repair { surveys, in_hand, heard, lacking, leaves, .. } = self;
+        // What somebody else puts meanwhile is seen to.
+        let is_seen_to = |c: &ChunkId| heard.contains(c) && !lacking.contains(c) && !*leaves;
+        surveys.to_check.retain(|chunk| !is_seen_to(chunk));
+        let is_free = |chunk: &ChunkId| !in_hand.contains_key(chunk);
+        let at = surveys.to_check.iter().position(is_free)?;
+        surveys.to_check.remove(at).map(|chunk| (chunk, Work::Check))
     }
 
     /// What is to be read next: what lacks replicas, or else what a scrub has come to.
@@ -82,7 +78,8 @@ impl Repair {
                 let Repair { scrub, in_hand, .. } = self;
                 let scrub = scrub.as_mut()?;
                 let chunk = scrub.peek(inventory).filter(|chunk| !in_hand.contains_key(chunk))?;
-                scrub.visit(now, chunk);
+                scrub.take(chunk);
+                scrub.visit(now, 1);
                 self.statistics.scrubbed += 1;
                 (chunk, Work::Read, self.rules.scrub_share)
             }

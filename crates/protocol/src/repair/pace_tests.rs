@@ -11,8 +11,10 @@ const RULES: RepairRules = RepairRules {
     heal_share: Share::from_percent(25),
     scrub_share: Share::from_percent(10),
     least_pause: Span::from_ms(5),
+    survey_pause: Span::from_ms(5),
     most_pause: Span::from_secs(30),
     period: Span::from_secs(7 * 24 * 3600),
+    belief: Span::from_secs(7 * 24 * 3600),
     scrub_period: Span::from_secs(7 * 24 * 3600),
     first_scrub: Span::from_secs(24 * 3600),
     retry: Span::from_secs(30),
@@ -52,6 +54,12 @@ impl Inventory for Shelf {
         Some(self.size)
     }
 
+    fn range_sum(&self, bits: u8, range: u32) -> RangeSum {
+        // One range is enough here: its sum is that of nobody else.
+        assert_eq!((bits, range), (0, 0));
+        RangeSum { sum: 1, chunks: 0 }
+    }
+
     fn read_rate(&self) -> Rate {
         self.rate
     }
@@ -70,6 +78,7 @@ struct Disk {
     free_at: Time,
     busy: Span,
     reads: u64,
+    replies: VecDeque<RepairInput>,
 }
 
 impl Disk {
@@ -84,7 +93,12 @@ impl Disk {
             free_at: Time::ZERO,
             busy: Span::ZERO,
             reads: 0,
+            replies: VecDeque::new(),
         }
+    }
+
+    fn lacks(&self, chunk: &ChunkId) -> bool {
+        number(chunk).is_multiple_of(self.lacking)
     }
 
     fn tell(&mut self, input: RepairInput) {
@@ -96,13 +110,23 @@ impl Disk {
                     self.wake = time;
                     continue;
                 }
-                RepairEffect::Check(chunk) if number(&chunk).is_multiple_of(self.lacking) => {
-                    (chunk, RepairOutcome::Lacking)
-                }
+                RepairEffect::Check(chunk) if self.lacks(&chunk) => (chunk, RepairOutcome::Lacking),
                 RepairEffect::Check(chunk) => (chunk, RepairOutcome::Complete),
                 RepairEffect::PutAgain(chunk) => (chunk, RepairOutcome::Healed),
                 RepairEffect::Read(chunk) => (chunk, RepairOutcome::Complete),
                 RepairEffect::Recover(..) => unreachable!("nothing is lost"),
+                RepairEffect::Compare { .. } => {
+                    self.replies.push_back(RepairInput::Compared(None));
+                    continue;
+                }
+                RepairEffect::Survey(number, ref chunks) => {
+                    let is_enough = |(_, (chunk, _)): &(usize, &(ChunkId, u8))| !self.lacks(chunk);
+                    let enough = chunks.iter().enumerate().filter(is_enough);
+                    let enough = enough.fold(0, |all, (bit, _)| all | 1 << bit);
+                    let is_to_wait = false;
+                    self.replies.push_back(RepairInput::Surveyed { number, enough, is_to_wait });
+                    continue;
+                }
             };
             let mut end = self.now + Span::from_us(200);
             if !matches!(effect, RepairEffect::Check(_)) {
@@ -118,6 +142,10 @@ impl Disk {
 
     /// What happens next; false if that is not before `end`.
     fn step(&mut self, end: Time) -> bool {
+        if let Some(reply) = self.replies.pop_front() {
+            self.tell(reply);
+            return true;
+        }
         let first = self.under_way.first_key_value().map_or(Time::NEVER, |((time, _), _)| *time);
         if first.min(self.wake) > end {
             return false;
@@ -187,7 +215,7 @@ fn before_the_first_chunk_nothing_is_estimated() {
     let mut walk = Walk::new(Time::ZERO, ChunkId([0; 32]));
     let later = Time::ZERO + Span::from_secs(1);
     assert_eq!(walk.progress(later, 0).remaining(400), None);
-    walk.visit(later, ChunkId([1; 32]));
+    walk.visit(later, 1);
     assert_eq!(walk.progress(later, 0).remaining(400), Some(Span::from_secs(399)));
     assert_eq!(walk.progress(later, 0).remaining(1), Some(Span::ZERO));
 }

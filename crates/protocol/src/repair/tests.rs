@@ -11,8 +11,10 @@ const RULES: RepairRules = RepairRules {
     heal_share: Share::from_percent(40),
     scrub_share: Share::from_percent(10),
     least_pause: Span::from_us(10),
+    survey_pause: Span::from_us(10),
     most_pause: Span::from_ms(100),
     period: Span::from_secs(1),
+    belief: Span::from_secs(1),
     scrub_period: Span::from_secs(1),
     first_scrub: Span::from_ms(200),
     retry: Span::from_ms(1),
@@ -37,6 +39,15 @@ impl Inventory for Held {
         self.0.contains(chunk).then_some(SIZE)
     }
 
+    fn range_sum(&self, bits: u8, range: u32) -> RangeSum {
+        let of_range = |sum: RangeSum, chunk: &ChunkId| RangeSum {
+            sum: sum.sum.wrapping_add(ranges::chunk_sum(chunk, 3)),
+            chunks: sum.chunks + 1,
+        };
+        let chunks = self.0.iter().filter(|chunk| ranges::range_of(chunk, bits) == range);
+        chunks.fold(RangeSum::default(), of_range)
+    }
+
     fn read_rate(&self) -> Rate {
         RATE
     }
@@ -48,13 +59,15 @@ fn chunk(n: u8) -> ChunkId {
     ChunkId(name)
 }
 
-fn chunk_of(effect: RepairEffect) -> ChunkId {
-    match effect {
+fn chunk_of(effect: &RepairEffect) -> ChunkId {
+    match *effect {
         RepairEffect::Check(of)
         | RepairEffect::PutAgain(of)
         | RepairEffect::Read(of)
         | RepairEffect::Recover(of, _) => of,
-        RepairEffect::WakeAt(_) => unreachable!("wishes are kept apart"),
+        RepairEffect::WakeAt(_) | RepairEffect::Compare { .. } | RepairEffect::Survey(..) => {
+            unreachable!("they are kept apart")
+        }
     }
 }
 
@@ -62,7 +75,8 @@ fn check(n: u8) -> RepairEffect {
     RepairEffect::Check(chunk(n))
 }
 
-/// A host that answers everything, oldest first, and keeps the clock. There are enough replicas but of chunks
+/// A host that answers everything, oldest first, and keeps the clock. No member answers to surveys, so that each chunk
+/// is asked about. There are enough replicas but of chunks
 /// with another outcome, which is that of putting them again.
 struct Rig {
     repair: Repair,
@@ -70,6 +84,7 @@ struct Rig {
     now: Time,
     wake: Option<Time>,
     open: Vec<RepairEffect>,
+    surveys: Vec<RepairInput>,
     done: Vec<RepairEffect>,
     outcomes: BTreeMap<ChunkId, RepairOutcome>,
 }
@@ -82,6 +97,7 @@ impl Rig {
             now: Time::ZERO,
             wake: None,
             open: Vec::new(),
+            surveys: Vec::new(),
             done: Vec::new(),
             outcomes: BTreeMap::new(),
         }
@@ -93,6 +109,11 @@ impl Rig {
         for effect in effects {
             match effect {
                 RepairEffect::WakeAt(time) => self.wake = Some(time),
+                RepairEffect::Compare { .. } => self.surveys.push(RepairInput::Compared(None)),
+                RepairEffect::Survey(number, _) => {
+                    let (enough, is_to_wait) = (0, false);
+                    self.surveys.push(RepairInput::Surveyed { number, enough, is_to_wait });
+                }
                 other => self.open.push(other),
             }
         }
@@ -101,10 +122,15 @@ impl Rig {
 
     /// Answers one, or lets time pass; false if neither is possible before `end`.
     fn step(&mut self, end: Time) -> bool {
+        if !self.surveys.is_empty() {
+            let reply = self.surveys.remove(0);
+            self.tell(reply);
+            return true;
+        }
         if !self.open.is_empty() {
             let effect = self.open.remove(0);
-            self.done.push(effect);
-            let of = chunk_of(effect);
+            self.done.push(effect.clone());
+            let of = chunk_of(&effect);
             let outcome = match (effect, self.outcomes.get(&of).copied()) {
                 (RepairEffect::Check(_), Some(RepairOutcome::Healed | RepairOutcome::Failed)) => {
                     RepairOutcome::Lacking
@@ -351,7 +377,7 @@ proptest! {
             rig.step(Time::NEVER);
         }
         // What was in hand when it was told was not put without it.
-        let mut uncounted: BTreeSet<ChunkId> = rig.open.iter().copied().map(chunk_of).collect();
+        let mut uncounted: BTreeSet<ChunkId> = rig.open.iter().map(chunk_of).collect();
         rig.tell(RepairInput::Leaves(true));
         let mut handed_over: BTreeSet<ChunkId> = BTreeSet::new();
         let mut events = events.into_iter();
@@ -360,7 +386,7 @@ proptest! {
             let before = rig.done.len();
             prop_assert!(rig.step(end), "it ends");
             for done in &rig.done[before..] {
-                let of = chunk_of(*done);
+                let of = chunk_of(done);
                 let outcome = match done {
                     RepairEffect::Check(_) => rig.outcomes.get(&of).copied(),
                     _ => rig.outcomes.remove(&of),

@@ -73,7 +73,7 @@ pub(super) struct Walk {
     start: ChunkId,
     next: Bound<ChunkId>,
     /// It has passed the last name and goes on from the first.
-    wrapped: bool,
+    pub(super) wrapped: bool,
     /// It has no more to visit.
     pub(super) over: bool,
     began: Time,
@@ -119,11 +119,25 @@ impl Walk {
         }
     }
 
-    /// What was peeked at is visited.
-    pub(super) fn visit(&mut self, now: Time, chunk: ChunkId) {
+    /// What was peeked at is taken up.
+    pub(super) fn take(&mut self, chunk: ChunkId) {
         self.next = Bound::Excluded(chunk);
-        self.visited += 1;
+    }
+
+    /// So many of what was taken up are visited.
+    pub(super) fn visit(&mut self, now: Time, chunks: u64) {
+        self.visited += chunks;
         self.mark(now);
+    }
+
+    /// The range up to this end is passed: nothing of it has to be looked at.
+    pub(super) fn pass(&mut self, end: Bound<ChunkId>) {
+        match end {
+            Bound::Excluded(next) | Bound::Included(next) => self.next = Bound::Included(next),
+            // It was the last range.
+            Bound::Unbounded if self.wrapped => self.over = true,
+            Bound::Unbounded => (self.wrapped, self.next) = (true, Bound::Unbounded),
+        }
     }
 
     /// An attempt to put a chunk again has ended.

@@ -55,9 +55,12 @@ const REPAIR: RepairRules = RepairRules {
     heal_share: Share::from_percent(400),
     scrub_share: Share::from_percent(400),
     least_pause: Span::from_us(20),
+    survey_pause: Span::from_us(20),
     most_pause: Span::from_us(500),
     // Nobody scans for no reason: whoever should have begun to is found out.
     period: Span::from_secs(3600),
+    // Some walks believe the sums, and some come later than that.
+    belief: Span::from_ms(40),
     scrub_period: Span::from_ms(40),
     first_scrub: Span::from_ms(20),
     retry: Span::from_ms(5),
@@ -270,6 +273,10 @@ impl Plan {
 
     /// Those of a node, with times so short that a storm sees many of them, and what its seed chooses.
     fn rules(&self, map: &ClusterMap) -> Rules {
+        let mut repair = REPAIR;
+        if self.mistake == Some(Mistake::Of(Planted::BelievesOldRanges)) {
+            repair.belief = Span::from_secs(1000);
+        }
         Rules {
             ties: self.ties,
             is_choosy: self.choosy,
@@ -281,7 +288,7 @@ impl Plan {
             horizon: HORIZON,
             first_disk_rate: Rate::from_bytes_per_s(100 << 20),
             queue: QUEUE,
-            repair: REPAIR,
+            repair,
             times: TIMES,
             ..Rules::of_cluster(map)
         }

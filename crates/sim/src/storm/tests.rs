@@ -125,6 +125,7 @@ fn mistakes_about_who_is_there_are_found() {
 fn mistakes_of_requests_are_found() {
     find(Mistake::Of(Of::SendsLate), 20, 10, " sends ");
     find(Mistake::Of(Of::AnswersWrongRequest), 5, 2, "");
+    find(Mistake::Of(Of::BelievesOldRanges), 400, 2, "replicas after the repair");
     find(Mistake::Of(Of::RepairForgets), 40, 5, "");
     find(Mistake::Of(Of::RepairKnowsOneNumber), 40, 5, "replicas after the repair");
 }

@@ -9,13 +9,13 @@ use slotcast_units::{Span, Time};
 use super::{
     Address, Body, CLOCK, CONTROL, DATA, DATA_OVERHEAD, Data, Datagram, FAILED, GET, GROUP,
     HEADER_LEN, Header, INITIATOR, MAGIC, MOST_GROUPS, MOST_PIECES, PROBE, PUT, REPORT, Refused,
-    Report, VERSION,
+    Report, SURVEY, SURVEY_REPLY, Survey, SurveyReply, VERSION,
 };
 use crate::key::Key;
 use crate::pieces::Pieces;
 
 impl<'a> Datagram<'a> {
-    /// Reads a datagram. Allocates at most 1 KiB, for the sets in it.
+    /// Reads a datagram. Allocates at most 2 KiB, for what it lists.
     ///
     /// # Errors
     /// If it is not sealed with `key`, or not what [`Datagram::encode`] makes.
@@ -57,6 +57,8 @@ impl<'a> Datagram<'a> {
             }
             REPORT => Body::Report(reader.report().ok_or(wrong)?),
             FAILED => reader.failed().ok_or(wrong)?,
+            SURVEY => Body::Survey(Survey::read(&mut reader).ok_or(wrong)?),
+            SURVEY_REPLY => Body::SurveyReply(SurveyReply::read(&mut reader).ok_or(wrong)?),
             unknown => return Err(Refused::Kind(unknown)),
         };
         if !reader.0.is_empty() {
@@ -83,16 +85,16 @@ impl Datagram<'_> {
 }
 
 /// What is left to read; every read gives none if there is too little.
-struct Reader<'a>(&'a [u8]);
+pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
-    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+    pub(super) fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (taken, rest) = self.0.split_first_chunk::<N>()?;
         self.0 = rest;
         Some(*taken)
     }
 
-    fn u8(&mut self) -> Option<u8> {
+    pub(super) fn u8(&mut self) -> Option<u8> {
         self.take().map(|[byte]: [u8; 1]| byte)
     }
 
@@ -108,11 +110,11 @@ impl<'a> Reader<'a> {
         self.take().map(u16::from_le_bytes)
     }
 
-    fn u32(&mut self) -> Option<u32> {
+    pub(super) fn u32(&mut self) -> Option<u32> {
         self.take().map(u32::from_le_bytes)
     }
 
-    fn u64(&mut self) -> Option<u64> {
+    pub(super) fn u64(&mut self) -> Option<u64> {
         self.take().map(u64::from_le_bytes)
     }
 

@@ -34,6 +34,14 @@ fn data(bytes: &[u8]) -> Data<'_> {
     }
 }
 
+fn survey(about: SurveyAbout) -> Body<'static> {
+    Body::Survey(Survey { number: 0x0102_0304, group: GroupId(5), about })
+}
+
+fn reply(says: SurveySays) -> Body<'static> {
+    Body::SurveyReply(SurveyReply { number: 0x0102_0304, group: GroupId(5), position: 6, says })
+}
+
 fn bodies() -> Vec<Body<'static>> {
     let request = RequestId { initiator: InitiatorId(7), serial: 1 };
     let ack = ReplicaAck { request, position: 4, outcome: AckOutcome::Stored };
@@ -47,6 +55,11 @@ fn bodies() -> Vec<Body<'static>> {
         Body::Data(data(&[1, 2, 3])),
         Body::Report(Report { transfer: 77, pass: 2, missing }),
         Body::Failed(vec![(GroupId(0), Members::first(2)), (GroupId(8), Members::NONE)]),
+        survey(SurveyAbout::Ranges { bits: 8, first: 192, count: 64 }),
+        survey(SurveyAbout::Chunks(vec![(ChunkId([1; 32]), 3), (ChunkId([2; 32]), 8)])),
+        reply(SurveySays::Nothing),
+        reply(SurveySays::Sums(vec![7, u64::MAX])),
+        reply(SurveySays::Held(0x8000_0001)),
     ]
 }
 
@@ -66,6 +79,32 @@ fn datagrams_are_read_as_they_are_written() {
         for len in 0..bytes.len() {
             assert!(Datagram::decode(&key, &bytes[..len]).is_err(), "cut to {len}");
         }
+    }
+}
+
+/// What a datagram of this cluster says must make sense, too: it could be of a node that errs.
+#[test]
+fn surveys_that_make_no_sense_are_refused() {
+    let key = Key::new(&[1; 32]);
+    let is_refused = |body: Body<'static>| {
+        let mut bytes = Vec::new();
+        Datagram { header: header(), body }.encode(&key, &mut bytes);
+        matches!(Datagram::decode(&key, &bytes), Err(Refused::Body(7 | 8)))
+    };
+    let ranges = |bits, first, count| survey(SurveyAbout::Ranges { bits, first, count });
+    assert!(!is_refused(ranges(0, 0, 1)) && !is_refused(ranges(14, 16_320, 64)));
+    for wrong in [ranges(15, 0, 1), ranges(3, 0, 9), ranges(3, 8, 1), ranges(7, 0, 65)] {
+        assert!(is_refused(wrong.clone()), "{wrong:?}");
+    }
+    assert!(is_refused(ranges(4, 0, 0)) && is_refused(ranges(4, u32::MAX, 1)));
+    assert!(is_refused(survey(SurveyAbout::Chunks(Vec::new()))));
+    assert!(is_refused(reply(SurveySays::Sums(Vec::new()))));
+    // The fullest ones fit into the smallest datagram.
+    let chunks = vec![(ChunkId([1; 32]), 3); MAX_SURVEYED_CHUNKS];
+    for body in [survey(SurveyAbout::Chunks(chunks)), reply(SurveySays::Sums(vec![1; 64]))] {
+        let mut bytes = Vec::new();
+        Datagram { header: header(), body }.encode(&key, &mut bytes);
+        assert!(bytes.len() <= DATA_OVERHEAD + 1024, "{}", bytes.len());
     }
 }
 
@@ -140,7 +179,8 @@ fn the_layout_stays_what_it_is() {
         blake3::hash(&bytes).to_hex()[..16].to_owned()
     };
     // Kinds may be added.
-    let (first, added) = (&bodies()[..6], &bodies()[6..]);
-    assert_eq!(hash(first), "b8db0ca1ed4772e0");
-    assert_eq!(hash(added), "58d2109d0f32e017");
+    let bodies = bodies();
+    assert_eq!(hash(&bodies[..6]), "b8db0ca1ed4772e0");
+    assert_eq!(hash(&bodies[6..7]), "58d2109d0f32e017");
+    assert_eq!(hash(&bodies[7..]), "ddf1e24c982938ef");
 }

@@ -6,7 +6,7 @@ use slotcast_units::Time;
 
 use super::{
     Address, Body, CLOCK, CONTROL, DATA, Data, Datagram, FAILED, GET, GROUP, HEADER_LEN, Header,
-    INITIATOR, MAGIC, MOST_GROUPS, PROBE, PUT, REPORT, Report, VERSION,
+    INITIATOR, MAGIC, MOST_GROUPS, PROBE, PUT, REPORT, Report, SURVEY, SURVEY_REPLY, VERSION,
 };
 use crate::key::{Key, SEAL_LEN};
 
@@ -50,6 +50,8 @@ impl Body<'_> {
             Body::Data(_) => DATA,
             Body::Report(_) => REPORT,
             Body::Failed(_) => FAILED,
+            Body::Survey(_) => SURVEY,
+            Body::SurveyReply(_) => SURVEY_REPLY,
         }
     }
 
@@ -83,6 +85,8 @@ impl Body<'_> {
                 out.extend_from_slice(&count.to_le_bytes());
                 out.extend(missing.bytes());
             }
+            Body::Survey(survey) => survey.encode(out),
+            Body::SurveyReply(reply) => reply.encode(out),
             Body::Failed(failed) => {
                 for (GroupId(group), members) in failed.iter().take(MOST_GROUPS) {
                     out.extend_from_slice(&group.to_le_bytes());

@@ -1,0 +1,52 @@
+//! What is stored in each range of names, as a sum.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use slotcast_protocol::ChunkId;
+use slotcast_protocol::ranges::{RANGE_BITS, RangeSum, chunk_sum, range_of};
+
+/// The sums of ranges of all widths, from that of all names to the finest ones: 512 KiB.
+#[derive(Debug)]
+pub(crate) struct Sums {
+    /// Those of `bits` bits begin at `1 << bits`.
+    ranges: Vec<RangeSum>,
+}
+
+impl Default for Sums {
+    fn default() -> Sums {
+        Sums { ranges: vec![RangeSum::default(); 2 << RANGE_BITS] }
+    }
+}
+
+impl Sums {
+    /// A chunk is stored from now on. O(1).
+    pub(crate) fn add(&mut self, chunk: &ChunkId, replicas: u8) {
+        let sum = chunk_sum(chunk, replicas);
+        self.change(chunk, |range| {
+            range.sum = range.sum.wrapping_add(sum);
+            range.chunks += 1;
+        });
+    }
+
+    /// It is not any more. O(1).
+    pub(crate) fn remove(&mut self, chunk: &ChunkId, replicas: u8) {
+        let sum = chunk_sum(chunk, replicas);
+        self.change(chunk, |range| {
+            range.sum = range.sum.wrapping_sub(sum);
+            range.chunks -= 1;
+        });
+    }
+
+    fn change(&mut self, chunk: &ChunkId, change: impl Fn(&mut RangeSum)) {
+        for bits in 0..=RANGE_BITS {
+            change(&mut self.ranges[(1 << bits) + range_of(chunk, bits) as usize]);
+        }
+    }
+
+    /// What is stored of the names whose first `bits` bits, 0 to 14, are `range`. O(1).
+    pub(crate) fn get(&self, bits: u8, range: u32) -> RangeSum {
+        let at = (1 << bits.min(RANGE_BITS)) + range as usize;
+        self.ranges.get(at).copied().unwrap_or_default()
+    }
+}
