@@ -1,7 +1,39 @@
-//! The published evaluations of clusters: what each runs, its rows beside the published figures, its claims.
+//! The published evaluations of clusters: what each one runs, its figures beside the published ones, its
+//! claims.
 //!
-//! [`EVALUATIONS`] names them; [`slotcast_lab::Prepared::run`] repeats one. Those of other systems are in the
+//! An evaluation makes a simulator believable: it repeats what others have published and says where figures
+//! deviate. `slotcast reproduce` runs those of this crate, and those of other systems, which are in the
 //! crates of their studies.
+//!
+//! ```text
+//!    Evaluation (a name, parts, claims)
+//!      Part: an experiment file, and a function that makes rows of its runs
+//!         |  prepare: reads and checks all files
+//!      Prepared --- run ---> Outcome: rows beside published figures, pictures, claims that hold or do not
+//! ```
+//!
+//! * [`EVALUATIONS`] lists them. The types are those of `slotcast-lab`; a new evaluation is a module like
+//!   `replicast`, a line in that list, its experiment files and its published figures.
+//! * [`published`] has the figures of the Replicast paper's tables.
+//!
+//! ```
+//! use slotcast_evaluations::EVALUATIONS;
+//! use slotcast_lab::{InputError, Runner};
+//!
+//! let names: Vec<_> = EVALUATIONS.iter().map(|evaluation| evaluation.name).collect();
+//! assert!(names.starts_with(&["replicast", "choosy"]));
+//!
+//! // One seed: enough to see what comes out, not to judge the claims by it.
+//! let choosy = EVALUATIONS[1].prepare(&["seeds.count=1".to_string()])?;
+//! let outcome = choosy.run(&Runner::new(None)?, &|_| (), &mut |_, _| ())?;
+//! assert_eq!(outcome.name, "choosy");
+//! assert!(!outcome.findings.rows.is_empty() && !outcome.claims.is_empty());
+//! # Ok::<(), Box<InputError>>(())
+//! ```
+//!
+//! A row says how it was measured ([`Mode`](slotcast_lab::Mode)) and what a reader must know to compare. A
+//! claim that a right model must show and that does not hold fails the command. The figures are of the
+//! simulator, not of a cluster of machines: `docs/understand/parity.md` compares those two.
 
 mod choosy;
 mod dctcp;

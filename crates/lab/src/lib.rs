@@ -1,15 +1,57 @@
-//! Experiments: what they say, how often they run, what comes out, and how that compares with what
-//! was published.
+//! Experiments: what is varied, how often each point runs, with what precision, and how results compare.
 //!
-//! * [`mod@setting`] has the keys of a model, and the one reader of what gives them values.
-//! * [`Experiment`] is read from a TOML file and checked as a whole before anything runs.
-//! * [`Runner`] runs every point of an experiment with every seed, side by side.
-//! * [`Runner::study`] does what an experiment asks for: warm-up, seeds until the figures are precise.
-//! * [`Metrics`] are figures over the seeds with 95 % confidence intervals.
-//! * [`Comparison`] holds two results against each other.
-//! * [`sweep`] keeps every finished run, goes on where it was stopped, and names the knee.
-//! * [`Evaluation`] is a published evaluation; [`Prepared::run`] repeats one.
+//! The lab turns a file into figures with confidence intervals. It knows settings, replications and
+//! statistics; what a run does is the simulator's (`slotcast-sim`), and what a report looks like is
+//! `slotcast-report`'s.
+//!
+//! ```text
+//!    TOML, key=value --> Experiment --> Runner::study --> Study --> SimReport --> Comparison
+//!                         points x seeds    warm-up,       Metrics    JSON           of two
+//!                                           threads        per point
+//! ```
+//!
+//! * [`mod@setting`] has a schema of the keys of each model, and one reader for files and `key=value`.
+//! * [`Experiment`] is read and checked as a whole before anything runs. A sweep makes several points of it.
+//! * [`Runner`] runs every point with every seed on its threads; [`Runner::study`] also finds or checks the
+//!   warm-up and adds seeds until the figures are as precise as the experiment asks.
+//! * [`Metrics`] are figures over the seeds, each an [`Estimate`] with its 95 % confidence interval.
+//! * [`Comparison`] holds two results against each other, seed by seed where they share seeds.
+//! * [`sweep`] keeps every finished run in a folder, resumes an interrupted sweep, and finds the knee.
+//! * [`Evaluation`] is a published evaluation; [`Prepared::run`] repeats it.
 //! * [`SimReport`] and [`ReproduceReport`] are the documented JSON of both.
+//!
+//! ```
+//! use slotcast_lab::{Completions, Experiment, InputError, Runner};
+//!
+//! let text = r#"
+//!     [cluster]
+//!     initiators = 9
+//!     targets = 9
+//!     [run]
+//!     length = "6ms"
+//!     warmup = "2ms"
+//!     [seeds]
+//!     count = 3
+//!     [[sweep]]
+//!     protocol.kind = ["replicast-m", "uch-ccp"]
+//! "#;
+//! let experiment = Experiment::from_toml("example.toml", text, &[])?;
+//! let study = Runner::new(Some(2))?.study(&experiment, Completions::Drop, &())?;
+//! assert_eq!(study.points.len(), 2, "one for each protocol");
+//! for point in &study.points {
+//!     assert_eq!(point.runs.len(), 3, "one for each seed");
+//!     let rate = point.metrics.chunks_per_s;
+//!     assert!(rate.value > 0.0 && rate.ci95.is_some());
+//! }
+//!
+//! // An error has the place and the remedy.
+//! let wrong = Experiment::from_toml("example.toml", "[cluster]\ntargetz = 9", &[]).unwrap_err();
+//! assert!(wrong.to_string().contains("targetz"));
+//! # Ok::<(), Box<InputError>>(())
+//! ```
+//!
+//! One run is one thread, and results are in the order of points and seeds, so they do not depend on the
+//! number of threads. Intervals hold for independent runs: they say nothing of what the model leaves out.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,

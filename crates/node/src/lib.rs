@@ -1,11 +1,54 @@
-//! The real host: runs a member of `slotcast-member` on clocks, threads, files and sockets.
+//! A node on real clocks, threads, files and sockets: the host of a member of `slotcast-member`.
 //!
-//! * [`Node`] is a node as the rest of the program sees it: puts, gets, status.
-//! * [`RegisteredTargets`] sees to it that a folder is taken only for the target that it holds.
-//! * [`Folder`] is where a target keeps its segments, [`Disk`] carries out what its store asks for.
-//! * [`http`] serves content, which it cuts into chunks and puts together.
-//! * [`cluster`] is the map of a cluster of several processes, which speak by UDP.
-//! * One thread at a time works the member; what takes time happens in others. It decides everything.
+//! The member decides everything; this crate carries its effects out, tells it what came of them, and serves
+//! content over HTTP. It runs a whole cluster in one process, or one node of several that exchange datagrams
+//! over UDP.
+//!
+//! ```text
+//!    HTTP --- http, content_stream ---> Node --> mailbox --> Member (one thread at a time works it)
+//!      chunks, lists of chunks                      ^          |-- disk operations --> Disk (threads), Folder
+//!                                                   |          |-- datagrams --------> network (UDP, pacing)
+//!                                                   |          +-- proposals --------> map_keeper (etcd or a file)
+//!                                                   +-- results, datagrams, new maps
+//! ```
+//!
+//! * [`Node`] is a node as the rest of the program sees it: [`Node::start`] and [`Node::join`], puts, gets,
+//!   status.
+//! * [`RegisteredTargets`] makes sure that a folder is used only for the target whose identity it carries.
+//! * [`Folder`] is where a target keeps its segments; [`Disk`] carries out what its store asks for.
+//! * [`http::serve`] cuts content into chunks and puts it together; [`list`] is the list of the chunks of
+//!   something long.
+//! * [`cluster`] reads and changes the cluster map, in a file or in etcd.
+//! * [`Limits`] bounds connections, memory, time and rates; [`status`] is what people and programs are told.
+//!
+//! ```
+//! use slotcast_node::{Limits, Node, NodeConfig};
+//! use slotcast_store::Content;
+//!
+//! let base = tempfile::tempdir()?;
+//! let config = NodeConfig {
+//!     folders: (0..9).map(|n| base.path().join(format!("target-{n}"))).collect(),
+//!     register: None,
+//!     group_size: 9,
+//!     replicas: 3,
+//!     segment_size: 4 << 20,
+//!     limits: Limits::default(),
+//! };
+//! let content = Content::of("a chunk".into());
+//!
+//! let node = Node::start(&config)?;
+//! assert_eq!(node.put(content.clone()).blocking_recv()?, Ok(()));
+//! drop(node);
+//!
+//! // What was acknowledged is on disk, and there after a start anew.
+//! let node = Node::start(&config)?;
+//! assert_eq!(node.get(content.chunk()).blocking_recv()?, Ok(content));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A put is acknowledged when it is on stable storage on as many targets as was asked for. A get that is
+//! answered has content whose hash is its name. Both may fail, with a reason, and no request waits without a
+//! bound. There is no authentication of HTTP clients, and neither HTTP nor datagrams are encrypted.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,

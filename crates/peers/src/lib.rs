@@ -1,7 +1,48 @@
-//! The unicast peers that Replicast is compared with, behind placement by hash (`ring`).
+//! The unicast protocols that Replicast is compared with, as models in the simulator.
 //!
-//! **UCH-CCP** and **UCH-AIMD** (`unicast`) are those of the paper; **UCH-DCTCP** (`dctcp`) is what a cluster
-//! runs today: persistent TCP connections with DCTCP.
+//! A chunk is placed by hash or at random on as many targets as it has replicas, whether they are busy or
+//! not, and congestion control finds out. The peers run the same scenarios as Replicast, with the same load
+//! and disks, and report the same figures.
+//!
+//! | protocol | `protocol.kind` | what sets the rate of a sender |
+//! |---|---|---|
+//! | UCH-CCP | `uch-ccp` | the target: each flow is granted a share of its link |
+//! | UCH-AIMD | `uch-aimd` | the sender: additive increase, multiplicative decrease |
+//! | UCH-DCTCP | `uch-dctcp` | DCTCP (RFC 8257), over TCP connections and a switch with queues |
+//!
+//! ```text
+//!    Scenario --> check --> run(scenario, seed, observer) --> RunReport
+//!                             |
+//!              ring           |  which targets: consistent hashing with virtual nodes, or at random
+//!              unicast, dctcp +  a model each, which slotcast_scenario::drive runs
+//! ```
+//!
+//! * [`check`] finds the first setting with which the peers cannot run: some faults have an answer in
+//!   Replicast only.
+//! * [`run`] simulates one run. `slotcast_sim::run` calls both, so a user of the simulator need not know this
+//!   crate.
+//!
+//! ```
+//! use slotcast_peers::{check, run};
+//! use slotcast_scenario::{ProtocolKind, Scenario, Unobserved};
+//! use slotcast_units::{Share, Span};
+//!
+//! let mut scenario = Scenario::default();
+//! scenario.protocol.kind = ProtocolKind::UchCcp;
+//! (scenario.cluster.initiators, scenario.cluster.targets) = (9, 9);
+//! (scenario.run.length, scenario.run.warmup) = (Span::from_ms(10), Span::from_ms(2));
+//! check(&scenario)?;
+//! let report = run(&scenario, 1, &mut Unobserved);
+//! assert!(report.counts.puts > 0 && report.counts.failures == 0);
+//!
+//! // No peer repeats a message that is lost.
+//! scenario.faults.message_loss = Share::from_percent(1);
+//! assert_eq!(check(&scenario).unwrap_err().key, "faults.message_loss");
+//! # Ok::<(), slotcast_scenario::ScenarioError>(())
+//! ```
+//!
+//! Equal scenarios and seeds give equal reports. `docs/simulate/peers.md` and `docs/simulate/dctcp.md` say
+//! what each model assumes. The peers exist in the simulator only: no node runs them.
 
 mod dctcp;
 mod ring;

@@ -1,8 +1,58 @@
-//! What-if for an architect: does a cluster hold, how much more, what is its limit, what if a node is
-//! down, and what is the smallest change that would make it hold.
+//! What-if for an architect: whether a cluster holds its load, how much more it would hold, what limits it,
+//! what happens while a node is down, and the smallest change that would make it hold.
 //!
-//! Every answer comes from simulations of the stated cluster ([`ClusterPlan::scenario`]), with intervals
-//! over independent runs. Arithmetic ([`slotcast_sim::demand`]) says where to look.
+//! A plan is stated in nodes, disks and objects rather than in settings of the simulator. Every answer comes
+//! from simulations of that cluster, with intervals over independent runs; arithmetic
+//! (`slotcast_sim::demand`) only says where to look.
+//!
+//! ```text
+//!    TOML or a ready plan --> ClusterPlan --> answer(plan, runner, effort, ...) --> Answer --> PlanReport
+//!                                               at the target    does it hold?
+//!                                               idle             the latency without waiting
+//!                                               a node down      does it still hold?
+//!                                               bisection        the largest load, and its Limit
+//!                                               search           the smallest Change, if it does not hold
+//! ```
+//!
+//! * [`ClusterPlan`] has the [`Hardware`], [`Data`], [`Clients`], the [`Target`] to hold, and what may be
+//!   changed.
+//! * [`answer()`] does the simulations, with an [`Effort`]; it tells a waiting person what it is [`Doing`].
+//! * [`Answer`] has a [`Check`] for each question, the [`Limit`] and the [`Change`]; [`PlanReport`] is its
+//!   JSON.
+//! * [`READY`] and [`TEMPLATE`] are plans that come with the program.
+//!
+//! ```
+//! use slotcast_lab::{InputError, Runner};
+//! use slotcast_plan::{ClusterPlan, Effort, Holds, LimitedBy, Resource, answer};
+//!
+//! let plan = ClusterPlan::from_toml("example.toml", r#"
+//!     [nodes]
+//!     count = 9
+//!     link = "10Gbps"
+//!     [disks]
+//!     kind = "ssd"
+//!     rate = "400MiB/s"
+//!     [data]
+//!     sizes = [{ size = "128KiB", share = "100%" }]
+//!     [clients]
+//!     count = 9
+//!     [target]
+//!     objects_per_s = 5000
+//!     p99 = "20ms"
+//! "#)?;
+//! let runner = Runner::new(None)?;
+//! let found = answer(&plan, &runner, Effort::Quick, 1, &|_| ())?;
+//! assert_eq!(found.at_target.holds, Holds::Yes);
+//! assert_eq!(found.limit.by, LimitedBy::Full { resource: Resource::Disks });
+//! // Nine disks write 3200 chunks per second each, and every chunk three times: 9600 at most.
+//! assert!((5000..=9600).contains(&found.limit.holds_at.expect("some load is held")));
+//! assert_eq!(found.change, None, "none is needed");
+//! # Ok::<(), Box<InputError>>(())
+//! ```
+//!
+//! An answer is `yes` or `no` only where the intervals leave no doubt, and "too close to call" otherwise
+//! ([`Holds`]). It holds for the simulated cluster: processors, caches and the growth of a cluster are not in
+//! the model (`docs/simulate/planning.md`).
 
 #![allow(
     clippy::disallowed_methods,

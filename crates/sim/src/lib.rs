@@ -1,7 +1,48 @@
-//! A host for the Replicast protocol inside the simulator, and its faults.
+//! The simulator of clusters: a host for the Replicast machines of `slotcast-protocol`, and the fault
+//! simulation of the whole store.
 //!
-//! [`Scenario`] says what is simulated, [`run()`] runs it with a seed, [`RunReport`] is what was
-//! found. Equal scenarios and seeds give equal reports, trace hash included, on every machine.
+//! It carries messages, payload and disk requests between machines that a node would run unchanged, and makes
+//! no choice of its own. What a cluster does is found by running it, in simulated time, from one seed.
+//!
+//! ```text
+//!    Scenario --> check --> run(scenario, seed) --> RunReport     latencies, utilisation, counts, trace hash
+//!                             |
+//!        Replicast: slotcast-protocol hosted here;  UCH-*: slotcast-peers
+//! ```
+//!
+//! * [`Scenario`] says what is simulated, [`check()`] whether that is possible, [`RunReport`] what was found.
+//! * [`run()`] runs a scenario with a seed; [`run_observed`] the same while an [`Observer`] is told what
+//!   happens.
+//! * [`demand()`] is arithmetic instead: how much of each resource a request takes, and so which is full
+//!   first.
+//! * [`record`] and [`replay`] compare hosts: what the machines of one heard is played to those of another.
+//! * [`storm`] simulates faults on whole nodes (`slotcast fuzz`), with the members and stores of production.
+//!
+//! ```
+//! use slotcast_sim::{ProtocolKind, Scenario, demand, run};
+//! use slotcast_units::Span;
+//!
+//! // 9 initiators store 128 KiB chunks on 9 targets, three replicas each, as fast as they can.
+//! let mut scenario = Scenario::default();
+//! (scenario.cluster.initiators, scenario.cluster.targets) = (9, 9);
+//! (scenario.run.length, scenario.run.warmup) = (Span::from_ms(20), Span::from_ms(5));
+//! let report = run(&scenario, 7)?;
+//! assert!(report.chunks_per_s > 0.0 && report.chunks_per_s <= demand(&scenario).capacity());
+//! assert_eq!(report.counts.transfer_conflicts, 0, "reserved windows never overlap");
+//! assert_eq!(report.trace_hash, run(&scenario, 7)?.trace_hash, "equal seeds, equal runs");
+//!
+//! // The same cluster with a protocol that reserves nothing.
+//! scenario.protocol.kind = ProtocolKind::UchCcp;
+//! assert_ne!(run(&scenario, 7)?.latency, report.latency);
+//!
+//! scenario.cluster.replicas = 0;
+//! assert_eq!(run(&scenario, 7).unwrap_err().key, "cluster.replicas");
+//! # Ok::<(), slotcast_sim::ScenarioError>(())
+//! ```
+//!
+//! Equal scenarios and seeds give equal reports, trace hash included, on every machine; one run is one
+//! thread. The model assumes that the core of the network does not block, that control messages do not queue,
+//! and that processors take no time.
 
 mod check;
 mod demand;
