@@ -12,6 +12,7 @@ use crate::VERSION;
 use crate::failure::Outcome;
 use crate::format::{align_right, counted, estimate, figure, percentage, table};
 use crate::output::{Destination, print};
+use crate::outputs::{Kind, Outputs};
 
 /// Hold one result against another: per metric the difference, its interval, and a verdict
 #[derive(Debug, Args)]
@@ -40,11 +41,12 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let comparison = Comparison::of_files(VERSION, &arguments.a, &arguments.b)?;
-    let mut json = Destination::open_if_given(arguments.json.as_deref())?;
+    let mut outputs = Outputs::beside([&arguments.a, &arguments.b]);
+    let json = outputs.file("--json", arguments.json.as_deref(), Kind::Json)?;
     if !json.as_ref().is_some_and(Destination::is_stdout) {
         print(&told(&comparison))?;
     }
-    if let Some(json) = &mut json {
+    if let Some(json) = &json {
         json.write_json(&comparison)?;
     }
     Ok(ExitCode::SUCCESS)

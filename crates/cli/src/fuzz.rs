@@ -17,6 +17,7 @@ use crate::VERSION;
 use crate::failure::Outcome;
 use crate::format::counted;
 use crate::output::{Destination, print};
+use crate::outputs::{Kind, Outputs};
 use crate::progress::Bar;
 
 /// Run storms of faults on whole nodes as they run in production, and check that they keep their word
@@ -83,13 +84,13 @@ struct Summary {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let mut json = Destination::open_if_given(arguments.json.as_deref())?;
+    let json = Outputs::default().file("--json", arguments.json.as_deref(), Kind::Json)?;
     let reports = run_all(arguments);
     let summary = summary(arguments, reports);
     if !json.as_ref().is_some_and(Destination::is_stdout) {
         print(&told(&summary))?;
     }
-    if let Some(json) = &mut json {
+    if let Some(json) = &json {
         json.write_json(&summary)?;
     }
     Ok(if summary.failing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

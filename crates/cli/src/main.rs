@@ -16,6 +16,7 @@ mod interrupt;
 mod list;
 mod node;
 mod output;
+mod outputs;
 mod parity;
 mod plan;
 mod plan_text;

@@ -24,6 +24,7 @@ use crate::interrupt::{INTERRUPTED, stop_at_ctrl_c};
 use crate::node::bench::{Load, run_load};
 use crate::node::client::NodeOption;
 use crate::output::{Destination, print};
+use crate::outputs::{Kind, Outputs};
 use crate::progress::Bar;
 
 /// Run an experiment in the simulator and on real disks, and compare
@@ -106,7 +107,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     for point in &experiment.points {
         hostable(&point.scenario)?;
     }
-    let mut json = Destination::open_if_given(arguments.json.as_deref())?;
+    let json =
+        Outputs::beside([&arguments.file]).file("--json", arguments.json.as_deref(), Kind::Json)?;
     let stop = stop_at_ctrl_c()?;
     let bar = Bar::new(0);
     let study = Runner::new(None)?.study(&experiment, Completions::Drop, &bar)?;
@@ -132,7 +134,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if !json.as_ref().is_some_and(Destination::is_stdout) {
         print(&text(&report, within))?;
     }
-    if let Some(json) = &mut json {
+    if let Some(json) = &json {
         json.write_json(&report)?;
     }
     Ok(if agree { ExitCode::SUCCESS } else { ExitCode::from(1) })

@@ -10,6 +10,7 @@ use slotcast_plan::{ClusterPlan, Doing, Effort, PlanReport, PlanSweep, READY, TE
 use crate::failure::Outcome;
 use crate::format::text_table;
 use crate::output::{Destination, print};
+use crate::outputs::{Kind, Outputs};
 use crate::progress::Bar;
 use crate::{VERSION, plan_text};
 
@@ -90,10 +91,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             return Err(InputError::plain(message).with_help(Some(help)).into());
         };
         let text = point.scenario.experiment();
-        Destination::open(path)?.write_text(&text)?;
+        let place = Outputs::beside([place]).file("--experiment", Some(path), Kind::Text(&text))?;
+        place.expect("a path was given").write_text(&text)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut json = Destination::open_if_given(arguments.json.as_deref())?;
+    let mut outputs = Outputs::beside([place]);
+    let json = outputs.file("--json", arguments.json.as_deref(), Kind::Json)?;
 
     let runner = Runner::new(arguments.threads.map(usize::from))?;
     let effort = if arguments.quick { Effort::Quick } else { Effort::Full };
@@ -123,7 +126,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         reports.push(report);
     }
     bar.finish();
-    if let Some(json) = &mut json {
+    if let Some(json) = &json {
         match <[PlanReport; 1]>::try_from(reports) {
             Ok([report]) => json.write_json(&report)?,
             Err(reports) => json.write_json(&PlanSweep::new(VERSION, reports))?,

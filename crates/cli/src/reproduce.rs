@@ -9,13 +9,13 @@ use slotcast_lab::{
     Claim, Estimate, Evaluation, Findings, InputError, Mode, Outcome as Found, Part, Prepared,
     ReproduceReport, Runner,
 };
-use slotcast_report::Folder;
 
 use crate::VERSION;
 use crate::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::format::{align_right, counted, estimate, figure, keep_whole, table, text_table};
 use crate::output::{Destination, print};
+use crate::outputs::{Kind, Outputs};
 use crate::progress::Bar;
 
 /// Repeat published evaluations and print them beside the published figures
@@ -72,8 +72,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let prepared = prepare(arguments)?;
-    let mut json = Destination::open_if_given(arguments.json.as_deref())?;
-    let folder = arguments.report.as_deref().map(Folder::open).transpose()?;
+    let mut outputs = Outputs::default();
+    let folder = outputs.report("--report", arguments.report.as_deref())?;
+    let json = outputs.file("--json", arguments.json.as_deref(), Kind::Json)?;
     let quiet = json.as_ref().is_some_and(Destination::is_stdout);
 
     let start = Instant::now();
@@ -108,7 +109,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         figure(report.events_per_s),
         report.trace_hash
     ))?;
-    if let Some(json) = &mut json {
+    if let Some(json) = &json {
         json.write_json(&report)?;
     }
     if let Some((folder, page)) = folder.zip(page) {

@@ -10,13 +10,13 @@ use slotcast_lab::{
     Closing, Completions, Experiment, InputError, Metrics, Onlooker, Point, PointReport, Runner,
     SimReport, Study, UNITS_PER_RUN, mismatches,
 };
-use slotcast_report::Folder;
 use slotcast_report::sim::{MOST_SEEN, Results, Seen};
 use slotcast_trace::{SeriesSpec, TraceSpan, collect_series, write_events, write_perfetto};
 
 use crate::failure::{Failure, Outcome};
 use crate::format::{align_right, counted, estimate, figure, percentage, table};
 use crate::output::{Destination, print};
+use crate::outputs::{Kind, Outputs};
 use crate::progress::Bar;
 use crate::{VERSION, list, statistics};
 
@@ -105,20 +105,21 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let experiment = read(arguments)?;
-    let mut json = Destination::open_if_given(arguments.json.as_deref())?;
-    let mut trace = Destination::open_if_given(arguments.trace.as_deref())?;
-    let mut events = Destination::open_if_given(arguments.events.as_deref())?;
-    let folder = arguments.report.as_deref().map(Folder::open).transpose()?;
+    let mut outputs = Outputs::beside(&arguments.file);
+    let folder = outputs.report("--report", arguments.report.as_deref())?;
+    let json = outputs.file("--json", arguments.json.as_deref(), Kind::Json)?;
+    let trace = outputs.file("--trace", arguments.trace.as_deref(), Kind::Trace)?;
+    let events = outputs.file("--events", arguments.events.as_deref(), Kind::Events)?;
 
     let bar = Bar::new(0);
     let advance = |units| bar.advance(units);
     let (scenario, seed) = (&experiment.points[0].scenario, experiment.seeds.first);
-    if let Some(trace) = &mut trace {
+    if let Some(trace) = &trace {
         let span = arguments.trace_span.unwrap_or(TraceSpan::WHOLE);
         bar.expect(UNITS_PER_RUN);
         trace.write(|out| write_perfetto(scenario, seed, span, out, &advance))?;
     }
-    if let Some(events) = &mut events {
+    if let Some(events) = &events {
         bar.expect(UNITS_PER_RUN);
         events.write(|out| write_events(scenario, seed, out, &advance))?;
     }
@@ -139,7 +140,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             print(&format!("deterministic: {runs}, each done twice, same trace hashes\n"))?;
         }
     }
-    if let Some(json) = &mut json {
+    if let Some(json) = &json {
         json.write_json(&report)?;
     }
     if let Some(folder) = &folder {

@@ -15,6 +15,7 @@ use crate::failure::{Failure, Outcome};
 use crate::format::{counted, figure};
 use crate::interrupt::{INTERRUPTED, stop_at_ctrl_c};
 use crate::output::{Destination, print};
+use crate::outputs::{Kind, Outputs};
 use crate::progress::Bar;
 use crate::sim::sweep_table;
 use crate::{VERSION, chart};
@@ -65,11 +66,13 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let experiment = read(arguments)?;
-    let mut json = Destination::open_if_given(arguments.json.as_deref())?;
+    let folder = arguments.out.clone().unwrap_or_else(|| arguments.file.with_extension("sweep"));
+    let mut outputs = Outputs::beside([&arguments.file]);
+    outputs.keep("where finished runs are kept", &Results::file(&folder));
+    let json = outputs.file("--json", arguments.json.as_deref(), Kind::Json)?;
     let program = Program::of_this_process().map_err(|error| {
         Failure::Input(InputError::plain(format!("cannot read myself: {error}")))
     })?;
-    let folder = arguments.out.clone().unwrap_or_else(|| arguments.file.with_extension("sweep"));
     let mut sweep = Sweep::new(&experiment, Results::open(&folder)?, &program);
     for note in notes(&sweep) {
         eprintln!("note: {note}");
@@ -101,7 +104,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if !json.as_ref().is_some_and(Destination::is_stdout) {
         print(&told(&experiment, &report, &findings, &sweep))?;
     }
-    if let Some(json) = &mut json {
+    if let Some(json) = &json {
         json.write_json(&report)?;
     }
     Ok(ExitCode::SUCCESS)

@@ -71,6 +71,14 @@ impl Folder {
         Ok(folder)
     }
 
+    /// Whether a report may have a file of that name, relative to its folder.
+    pub fn may_hold(name: &Path) -> bool {
+        let first = name.components().next().and_then(|first| first.as_os_str().to_str());
+        name == Path::new(PAGE)
+            || name == Path::new(LIST)
+            || first.is_some_and(|first| FOLDERS.contains(&first))
+    }
+
     /// Writes the files called `names`, each by a call of `write`, then `page`.
     ///
     /// # Errors

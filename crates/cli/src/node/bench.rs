@@ -21,6 +21,7 @@ use crate::failure::{Failure, Outcome};
 use crate::format::{align_right, estimate, table};
 use crate::interrupt::{INTERRUPTED, stop_at_ctrl_c};
 use crate::output::{Destination, print};
+use crate::outputs::{Kind, Outputs};
 use crate::progress::Bar;
 
 /// Load a running node with puts or gets, and measure it as a simulation would
@@ -139,13 +140,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Operation::Put(load) => (load, None),
         Operation::Get { load, chunks } => (load, Some(*chunks)),
     };
-    let mut json = Destination::open_if_given(load.json.as_deref())?;
+    let json = Outputs::default().file("--json", load.json.as_deref(), Kind::Json)?;
     let stop = stop_at_ctrl_c()?;
     let report = run_load(load, chunks, &stop)?;
     if !json.as_ref().is_some_and(Destination::is_stdout) {
         print(&text(&report, load.size))?;
     }
-    if let Some(json) = &mut json {
+    if let Some(json) = &json {
         json.write_json(&report)?;
     }
     let is_stopped = stop.load(Ordering::Relaxed);

@@ -34,7 +34,7 @@ impl Results {
     /// # Errors
     /// If that fails, or another process has them open.
     pub fn open(folder: &Path) -> Result<Results, Box<InputError>> {
-        let path = folder.join(FILE);
+        let path = Results::file(folder);
         let place = |error: io::Error| {
             InputError::plain(format!("cannot keep results in `{}`: {error}", folder.display()))
                 .with_help(Some("choose another folder with `--out`".into()))
@@ -73,6 +73,11 @@ impl Results {
         let mut results = Results { folder: folder.into(), file, length, runs, torn, damaged };
         results.cut().map_err(place)?;
         Ok(results)
+    }
+
+    /// The file in which the runs of `folder` are.
+    pub fn file(folder: &Path) -> PathBuf {
+        folder.join(FILE)
     }
 
     /// Where the runs are kept.
