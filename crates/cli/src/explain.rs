@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use slotcast_lab::InputError;
-use slotcast_lab::setting::{Described, Kind, Settings};
+use slotcast_lab::setting::{Described, Kind, Settings, needed};
 
 use crate::catalogue::{model, models};
 use crate::failure::Outcome;
@@ -88,7 +88,7 @@ fn explained(model: &str, setting: &Described) -> String {
         kind.range(),
     );
     for (other, values) in *only {
-        text.push_str(&format!("  only     with {other} {}\n", values.join(" or ")));
+        text.push_str(&format!("  only     with {other} {}\n", needed(values)));
     }
     if let Kind::Choice(words) | Kind::Words(words) = kind {
         text.push_str("\n  words\n");

@@ -125,6 +125,20 @@ fn a_key_without_effect_is_refused_with_the_choice_that_it_needs() {
     says(&said, &["idle-sweep.toml:2:10", "no effect without `workload.load`", "open"]);
     let said = rejected("fine.toml", support::SMALL, &["--set", "replicast.choosy_start=1us"]);
     says(&said, &["--set", "no effect without `replicast.choosy`", "true"]);
+    let text = "[protocol]\nkind = \"uch-ccp\"\n[replicast]\nbackpressure = \"drain-first\"\n";
+    let said = rejected("idle-peer.toml", text, &[]);
+    says(&said, &["idle-peer.toml:4:16", "no effect without `protocol.kind`", "replicast-m"]);
+    for (set, needed) in [
+        ("unicast.target_choice=ring", "`protocol.kind` to be uch-ccp"),
+        ("quirks.free_last_frame=true", "`protocol.kind` to be uch-ccp or uch-aimd"),
+        ("faults.down_at=1ms", "`faults.targets_down` to be more than 0"),
+        ("faults.slow_factor=50%", "`faults.slow_disks` to be more than 0"),
+        ("workload.preloaded_chunks=10", "`workload.get_share` to be more than 0"),
+        ("statistics.max_seeds=20", "`statistics.precision` to be more than 0"),
+    ] {
+        let said = rejected("fine.toml", support::SMALL, &["--set", set]);
+        says(&said, &["no effect without", needed]);
+    }
 }
 
 #[test]

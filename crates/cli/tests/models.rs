@@ -5,7 +5,7 @@ mod support;
 
 use miette::Diagnostic;
 use slotcast_lab::InputError;
-use slotcast_lab::setting::{CLUSTER, Described, Settings, Value};
+use slotcast_lab::setting::{CLUSTER, Described, Settings, Value, needed};
 use support::{file, slotcast};
 
 fn models() -> [&'static dyn Settings; 4] {
@@ -131,7 +131,7 @@ fn every_key_is_explained_and_listed() {
             assert_eq!(run.status, 0, "{}", run.stderr);
             let argument = format!("{key}=");
             for (other, values) in setting.only {
-                let condition = format!("with {other} {}", values.join(" or "));
+                let condition = format!("with {other} {}", needed(values));
                 assert!(run.stdout.contains(&condition), "{}", run.stdout);
             }
             for part in [key, setting.doc, setting.source, &setting.kind.range(), &argument] {

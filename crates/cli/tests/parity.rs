@@ -18,7 +18,6 @@ queue_limit = "1MiB"
 [replicast]
 choosy = true
 ties = "backlog"
-sequence = "revised"
 [workload]
 window = 16
 chunk_size = "128KiB"

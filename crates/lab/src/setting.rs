@@ -6,14 +6,18 @@
 //! the same for every model. [`CLUSTER`] is the schema of the simulated cluster.
 
 mod argument;
+mod conditions;
 mod draft;
 mod field;
 mod kind;
 mod number;
 mod points;
+mod ranges;
 mod read;
 mod schema;
+mod sections;
 mod sound;
+mod sources;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -23,5 +27,7 @@ pub use draft::Draft;
 pub use field::{Choice, Field};
 pub use kind::{Kind, Range, Value, Word, Words, choice, count, rate, share, size, span};
 pub use points::{MOST_POINTS, Point, Points, SweptAxis};
-pub use schema::{AddBlock, Blocks, Described, Only, Schema, Setting, Settings};
+pub use schema::{
+    AddBlock, Blocks, Described, MORE_THAN_0, Only, Schema, Setting, Settings, needed,
+};
 pub use table::CLUSTER;

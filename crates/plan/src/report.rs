@@ -230,7 +230,9 @@ impl ClusterPlan {
         );
         for (section, _) in CLUSTER.sections {
             let changed = CLUSTER.settings.iter().filter(|setting| {
-                setting.section() == *section && setting.get(&configuration) != setting.default()
+                setting.section() == *section
+                    && setting.get(&configuration) != setting.default()
+                    && CLUSTER.lacks(setting, &configuration).is_none()
             });
             let lines: Vec<String> = changed
                 .map(|setting| {

@@ -238,17 +238,16 @@ fn every_disk_has_a_track_and_a_counter() {
 
 #[test]
 fn the_habits_of_the_original_can_be_shown() {
-    for kind in ["replicast-m", "replicast-h", "uch-ccp"] {
-        let quirks = [
-            "queued_windows",
-            "consecutive_triples",
-            "abandon_without_window",
-            "keep_idle_window",
-            "early_statistics",
-            "free_last_frame",
-        ]
-        .map(|quirk| format!("quirks.{quirk} = true\n"))
-        .concat();
+    // Of each protocol those that it has.
+    let habits = [
+        ("replicast-m", &["queued_windows", "consecutive_triples", "abandon_without_window"][..]),
+        ("replicast-h", &["keep_idle_window", "avoid_previous_group"]),
+        ("uch-ccp", &["free_last_frame"]),
+    ];
+    for (kind, quirks) in habits {
+        let quirks = [quirks, &["early_statistics"]].concat();
+        let quirks: String =
+            quirks.into_iter().map(|quirk| format!("quirks.{quirk} = true\n")).collect();
         check(&format!("run.length = \"5ms\"\nprotocol.kind = \"{kind}\"\n{quirks}"));
     }
 }

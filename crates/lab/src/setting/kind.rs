@@ -32,6 +32,20 @@ pub enum Value {
     Words(Words),
 }
 
+impl Value {
+    /// Whether it is a number of nothing.
+    pub fn is_zero(&self) -> bool {
+        match *self {
+            Value::Count(count) => count == 0,
+            Value::Size(size) => size == Size::ZERO,
+            Value::Rate(rate) => rate.as_bps() == 0,
+            Value::Span(span) => span == Span::ZERO,
+            Value::Share(share) => share == Share::ZERO,
+            Value::Word(_) | Value::Switch(_) | Value::Mix(_) | Value::Words(_) => false,
+        }
+    }
+}
+
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -6,6 +6,7 @@ use slotcast_sim::ScenarioError;
 
 use super::draft::{Draft, SweepBlock};
 use super::kind::Value;
+use super::schema::needed;
 use crate::input_error::{InputError, Origin};
 
 /// More points than this are a slip, not an experiment.
@@ -118,7 +119,7 @@ impl<C: Clone + Default> Draft<C> {
             let (other, values) = lacking[0];
             let message = format!("`{}` has no effect without `{other}`", setting.key);
             let label =
-                format!("expected `{other}` to be {}, or this not to be set", values.join(" or "));
+                format!("expected `{other}` to be {}, or this not to be set", needed(values));
             return Err(origin.error(message, label));
         }
         Ok(())

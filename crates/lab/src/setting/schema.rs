@@ -6,8 +6,20 @@ use super::kind::{Kind, Value};
 use crate::input_error::InputError;
 use crate::nearest::nearest;
 
-/// What must be chosen for a setting to have an effect: a key, and the values of it that will do.
+/// What must be chosen for a setting to have an effect: a key, and the values of it that will do, or
+/// [`MORE_THAN_0`].
 pub type Only = (&'static str, &'static [&'static str]);
+
+/// Any value of a count, size, rate, span or share will do but zero.
+pub const MORE_THAN_0: &[&str] = &[];
+
+/// The values that an [`Only`] asks for, as people are told of them.
+pub fn needed(values: &[&str]) -> String {
+    match values {
+        MORE_THAN_0 => "more than 0".into(),
+        words => words.join(" or "),
+    }
+}
 
 /// A key of a model whose settings fill a `C`.
 pub struct Setting<C> {
@@ -127,9 +139,12 @@ pub type AddBlock<C> = fn(&mut C, &str, &dyn Fn(&mut C));
 
 impl<C> Schema<C> {
     /// The first of what `setting` needs to have an effect that `configuration` does not have.
-    pub(super) fn lacks(&self, setting: &Setting<C>, configuration: &C) -> Option<Only> {
+    pub fn lacks(&self, setting: &Setting<C>, configuration: &C) -> Option<Only> {
         let has = |(key, values): &Only| {
-            self.find(key).is_some_and(|other| values.contains(&other.text(configuration).as_str()))
+            self.find(key).is_some_and(|other| match *values {
+                MORE_THAN_0 => other.get(configuration).is_some_and(|value| !value.is_zero()),
+                words => words.contains(&other.text(configuration).as_str()),
+            })
         };
         setting.only.iter().copied().find(|only| !has(only))
     }

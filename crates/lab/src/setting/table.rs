@@ -7,8 +7,12 @@ use slotcast_sim::{
 };
 use slotcast_units::{Share, Size, Span};
 
+use super::conditions::*;
 use super::kind::{Kind, choice, count, rate, share, size, span};
-use super::schema::{Only, Schema, Setting};
+use super::ranges::*;
+use super::schema::{Schema, Setting};
+use super::sections::SECTIONS;
+use super::sources::*;
 use crate::configuration::{Configuration, WarmupRule};
 
 /// The settings of the simulated cluster.
@@ -19,36 +23,6 @@ pub static CLUSTER: Schema<Configuration> = Schema {
     blocks: None,
     check: |configuration| slotcast_sim::check(&configuration.scenario),
 };
-
-const SECTIONS: &[(&str, &str)] = &[
-    ("cluster", "initiators, targets and how replicas spread over them"),
-    ("network", "edge ports around a non-blocking core"),
-    ("disk", "the disks of a target"),
-    ("protocol", "which protocol moves chunks"),
-    ("replicast", "parameters of the Replicast protocols"),
-    ("unicast", "parameters of the unicast peers"),
-    ("dctcp", "parameters of UCH-DCTCP's connections and of the switch that they share"),
-    ("quirks", "behaviour of the original simulator, kept only to repeat its figures"),
-    ("workload", "what the initiators do"),
-    ("faults", "what goes wrong"),
-    ("run", "how long, and in what detail"),
-    ("seeds", "replications: every point runs once with each seed"),
-    ("statistics", "how the start of a run is dealt with, and when there are seeds enough"),
-];
-
-const PAPER: &str = "Replicast paper IV";
-const SURGE: &str = "SURGE d92018f";
-const OURS: &str = "our choice";
-const RFC8257: &str = "RFC 8257";
-const SIGCOMM: &str = "Data Center TCP, SIGCOMM 2010";
-const CHOOSY: &str = "Choosy Initiator, storagetarget.com";
-
-const NO_TIME: Span = Span::ZERO;
-const HOUR: Span = Span::from_secs(3600);
-const SECOND: Span = Span::from_secs(1);
-const ANY_PART: Kind = share(Share::ZERO, Share::ONE);
-// Headers and control messages may take much of a link, but something must be left for payload.
-const MOST: Share = Share::from_percent(90);
 
 macro_rules! cluster {
     (seeds . $name:ident, $($rest:tt)*) => { cluster!(@ seeds.$name, seeds, $name, $($rest)*) };
@@ -62,10 +36,6 @@ macro_rules! cluster {
         crate::setting!(concat!(stringify!($section), ".", stringify!($name)), $($path).+, $($rest)*)
     };
 }
-
-const PROXY: &[Only] = &[("protocol.kind", &["replicast-proxy"])];
-const DCTCP: &[Only] = &[("protocol.kind", &["uch-dctcp"])];
-const CLOSED: &[Only] = &[("workload.load", &["closed"])];
 
 static ALL: &[Setting<Configuration>] = &[
     cluster!(cluster.initiators, count(1, 1_000_000), PAPER, "Number of initiators."),
@@ -86,7 +56,8 @@ static ALL: &[Setting<Configuration>] = &[
         cluster.group_size,
         count(1, 64),
         SURGE,
-        "Targets in a negotiating group, which answer a put request together."
+        "Targets in a negotiating group, which answer a put request together.",
+        REPLICAST
     ),
     cluster!(network.link_rate, rate(), PAPER, "Line rate of every edge port, each way."),
     cluster!(
@@ -131,87 +102,100 @@ static ALL: &[Setting<Configuration>] = &[
         replicast.control_size,
         size(Size::from_bytes(1), Size::from_kib(64)),
         "Replicast paper IV.H",
-        "Size that the simulation charges for a control message."
+        "Size that the simulation charges for a control message.",
+        CHARGED
     ),
     cluster!(
         replicast.control_share,
         share(Share::from_ppm(1), MOST),
         SURGE,
-        "Part of the usable link rate that is kept for control messages."
+        "Part of the usable link rate that is kept for control messages.",
+        REPLICAST
     ),
     cluster!(
         replicast.bid_multiplier,
         share(Share::ZERO, Share::from_percent(1000)),
         SURGE,
         "Width of a bid's window over the transfer's time; 0 is 140% for Replicast-M, 110% for \
-         Replicast-H."
+         Replicast-H.",
+        BIDS
     ),
     cluster!(
         replicast.bid_gap,
         span(NO_TIME, SECOND),
         SURGE,
-        "Idle time that a target leaves between windows, beyond one trip."
+        "Idle time that a target leaves between windows, beyond one trip.",
+        REPLICAST
     ),
     cluster!(
         replicast.backpressure,
         choice::<Backpressure>(),
         OURS,
-        "How a backlog on the disk delays the windows that a target offers."
+        "How a backlog on the disk delays the windows that a target offers.",
+        REPLICAST
     ),
     cluster!(
         replicast.idle_extension,
         choice::<IdleExtension>(),
         SURGE,
-        "By how much an idle target stretches its bids."
+        "By how much an idle target stretches its bids.",
+        BIDS
     ),
     cluster!(
         replicast.ties,
         choice::<Ties>(),
         OURS,
-        "Which of several bids an initiator takes where transfers would begin together."
+        "Which of several bids an initiator takes where transfers would begin together.",
+        BIDS
     ),
     cluster!(
         replicast.sequence,
         choice::<SequenceChoice>(),
         SURGE,
-        "How Replicast-H puts a sequence of windows together."
+        "How Replicast-H puts a sequence of windows together.",
+        SEQUENCES
     ),
     cluster!(
         replicast.choosy,
         Kind::Switch,
         CHOOSY,
-        "Whether initiators ask again when the best bid makes them wait too long."
+        "Whether initiators ask again when the best bid makes them wait too long.",
+        BIDS
     ),
     cluster!(
         replicast.choosy_start,
         span(NO_TIME, HOUR),
         CHOOSY,
         "The wait that a choosy initiator is ready for at first; 0 is three control round trips. In SURGE it is 6us by mistake.",
-        &[("replicast.choosy", &["true"])]
+        CHOOSY_BIDS
     ),
     cluster!(
         replicast.double_booking,
         Kind::Switch,
         "SURGE, model m9",
-        "Replicast-H: whether targets offer the window of an undecided bid to a second initiator, and reject the later acceptance."
+        "Replicast-H: whether targets offer the window of an undecided bid to a second initiator, and reject the later acceptance.",
+        SEQUENCES
     ),
     cluster!(
         replicast.answer_timeout,
         span(NO_TIME, HOUR),
         OURS,
-        "How long an initiator waits for missing answers; 0 is 32 control round trips and twice faults.message_delay."
+        "How long an initiator waits for missing answers; 0 is 32 control round trips and twice faults.message_delay.",
+        REPLICAST
     ),
     cluster!(
         replicast.ack_timeout,
         span(NO_TIME, HOUR),
         OURS,
-        "How long after a window an acknowledgement may take; 0 is 16 chunk times on disk and link, and twice a full disk queue."
+        "How long after a window an acknowledgement may take; 0 is 16 chunk times on disk and link, and twice a full disk queue.",
+        REPLICAST
     ),
     cluster!(
         replicast.max_rounds,
         count(1, 255),
         OURS,
-        "Rounds of asking before a put or get is given up."
+        "Rounds of asking before a put or get is given up.",
+        REPLICAST
     ),
     cluster!(
         replicast.proxy_messages,
@@ -232,34 +216,36 @@ static ALL: &[Setting<Configuration>] = &[
         unicast.control_size,
         size(Size::from_bytes(1), Size::from_kib(64)),
         "Replicast paper IV.H",
-        "Size that the simulation charges for a control message."
+        "Size that the simulation charges for a control message.",
+        UNICAST
     ),
     cluster!(
         unicast.target_choice,
         choice::<TargetChoice>(),
         SURGE,
-        "How an initiator picks its targets."
+        "How an initiator picks its targets.",
+        UNICAST
     ),
     cluster!(
         unicast.virtual_nodes,
         count(1, 65_536),
         OURS,
         "Points on the ring per target, where targets are picked by consistent hashing.",
-        &[("unicast.target_choice", &["ring"])]
+        RING
     ),
     cluster!(
         unicast.grant,
         choice::<Grant>(),
         SURGE,
         "How a UCH-CCP target shares its link among flows.",
-        &[("protocol.kind", &["uch-ccp"])]
+        CCP
     ),
     cluster!(
         unicast.aimd_step,
         rate(),
         SURGE,
         "UCH-AIMD: starting rate, lowest rate and additive step.",
-        &[("protocol.kind", &["uch-aimd"])]
+        AIMD
     ),
     cluster!(
         dctcp.mark_threshold,
@@ -338,45 +324,52 @@ static ALL: &[Setting<Configuration>] = &[
         Kind::Switch,
         SURGE,
         "Replicast-M targets offer windows at the end of a queue, or cancelled ones again, instead of \
-         the first hole."
+         the first hole.",
+        MULTICAST
     ),
     cluster!(
         quirks.consecutive_triples,
         Kind::Switch,
         SURGE,
         "Replicast-M tries only three bids that follow each other in time, and the last such triple \
-         never."
+         never.",
+        MULTICAST
     ),
     cluster!(
         quirks.abandon_without_window,
         Kind::Switch,
         SURGE,
         "Replicast-M gives a chunk up for a new one when there is no common window, its time not \
-         counted."
+         counted.",
+        MULTICAST
     ),
     cluster!(
         quirks.keep_idle_window,
         Kind::Switch,
         SURGE,
-        "Replicast-H keeps the whole window of a bid that was preferred for its idle target."
+        "Replicast-H keeps the whole window of a bid that was preferred for its idle target.",
+        PAPER_SEQUENCES
     ),
     cluster!(
         quirks.coin_toss_extension,
         Kind::Switch,
         SURGE,
-        "Replicast-H lets an idle target stretch its window only at the toss of a coin."
+        "Replicast-H lets an idle target stretch its window only at the toss of a coin.",
+        LONG_EXTENSIONS
     ),
     cluster!(
         quirks.free_last_frame,
         Kind::Switch,
         SURGE,
-        "UCH does not charge the last frame of a replica to the sender's link."
+        "UCH does not charge the last frame of a replica to the sender's link.",
+        RATES
     ),
     cluster!(
         quirks.avoid_previous_group,
         Kind::Switch,
         SURGE,
-        "A Replicast initiator never uses the negotiating group of its previous chunk."
+        "A Replicast initiator never uses the negotiating group of its previous chunk.",
+        REPLICAST
     ),
     cluster!(
         quirks.early_statistics,
@@ -402,7 +395,7 @@ static ALL: &[Setting<Configuration>] = &[
         count(1, 1_000_000_000),
         OURS,
         "Open loop: mean arrivals per second over all initiators together.",
-        &[("workload.load", &["open"])]
+        OPEN
     ),
     cluster!(
         workload.chunk_size,
@@ -441,7 +434,8 @@ static ALL: &[Setting<Configuration>] = &[
         workload.preloaded_chunks,
         count(0, 100_000_000),
         OURS,
-        "Chunks (or objects of workload.mix) that are on the targets when the run starts, for gets to find."
+        "Chunks (or objects of workload.mix) that are on the targets when the run starts, for gets to find.",
+        GETS
     ),
     cluster!(faults.message_loss, ANY_PART, OURS, "Part of the control messages that are lost."),
     cluster!(
@@ -468,12 +462,13 @@ static ALL: &[Setting<Configuration>] = &[
         OURS,
         "Number of targets that stop answering at `faults.down_at`."
     ),
-    cluster!(faults.down_at, span(NO_TIME, HOUR), OURS, "When they stop."),
+    cluster!(faults.down_at, span(NO_TIME, HOUR), OURS, "When they stop.", OUTAGE),
     cluster!(
         faults.up_at,
         span(NO_TIME, HOUR),
         OURS,
-        "When they are back, with their data but without reservations; 0 is never."
+        "When they are back, with their data but without reservations; 0 is never.",
+        OUTAGE
     ),
     cluster!(
         faults.slow_disks,
@@ -485,7 +480,8 @@ static ALL: &[Setting<Configuration>] = &[
         faults.slow_factor,
         ANY_PART,
         OURS,
-        "Rate of a slow disk over the rate of a healthy one."
+        "Rate of a slow disk over the rate of a healthy one.",
+        SLOW_DISKS
     ),
     cluster!(run.length, span(Span::from_us(1), HOUR), OURS, "Simulated time, warm-up included."),
     cluster!(
@@ -524,13 +520,15 @@ static ALL: &[Setting<Configuration>] = &[
         statistics.max_seeds,
         count(10, 100_000),
         OURS,
-        "With a precision: no point runs with more seeds."
+        "With a precision: no point runs with more seeds.",
+        PRECISION
     ),
     cluster!(
         statistics.max_time,
         span(Span::from_ms(1), Span::from_secs(7 * 86_400)),
         OURS,
         "With a precision: no further run starts after so much time on the clock; the first seeds.count \
-         run in any case."
+         run in any case.",
+        PRECISION
     ),
 ];

@@ -1,7 +1,7 @@
 //! The table against the structs that it fills.
 
 use super::{CLUSTER, Settings};
-use crate::configuration::{Seeds, Statistics};
+use crate::configuration::{Configuration, Seeds, Statistics};
 use slotcast_sim::{
     Cluster, Dctcp, Disk, Faults, Network, Protocol, Quirks, Replicast, Run, Scenario, Unicast,
     Workload,
@@ -147,4 +147,50 @@ fn a_misspelt_key_or_section_finds_the_right_one() {
     assert_eq!(CLUSTER.nearest_key("cluster.link_rate"), Some("network.link_rate"));
     assert_eq!(CLUSTER.nearest_key("targets"), Some("cluster.targets"));
     assert_eq!(CLUSTER.nearest_key("zzzzzzzz"), None);
+}
+
+/// A key that is refused for having no effect has none: whatever it is set to, the run is the same.
+#[test]
+fn what_is_refused_for_having_no_effect_has_none() {
+    let set = |configuration: &mut Configuration, key: &str, value: &str| {
+        let setting = CLUSTER.find(key).expect("a key");
+        setting.set(configuration, setting.kind.parse(value).expect("a value"));
+    };
+    let run = |configuration: &Configuration| {
+        let scenario = &configuration.scenario;
+        slotcast_sim::check(scenario).ok().map(|()| {
+            let run = slotcast_sim::run(scenario, 7).expect("it was checked");
+            (run.trace_hash, run.latency, run.counts)
+        })
+    };
+    let mut tried = 0;
+    for protocol in ["replicast-m", "replicast-h", "replicast-proxy", "uch-ccp", "uch-dctcp"] {
+        for gets in ["0%", "30%"] {
+            let mut base = Configuration::default();
+            for (key, value) in [
+                ("cluster.initiators", "36"),
+                ("cluster.targets", "18"),
+                ("run.length", "3ms"),
+                ("run.warmup", "1ms"),
+                ("run.fidelity", "frame"),
+                ("protocol.kind", protocol),
+                ("workload.get_share", gets),
+            ] {
+                set(&mut base, key, value);
+            }
+            let expected = run(&base).expect("it can be run");
+            let idle = CLUSTER.settings.iter().filter(|one| CLUSTER.lacks(one, &base).is_some());
+            // How the runs are made into figures is no part of one run.
+            for setting in idle.filter(|one| one.section() != "statistics") {
+                for value in setting.kind.examples() {
+                    let mut changed = base.clone();
+                    setting.set(&mut changed, value);
+                    let Some(found) = run(&changed) else { continue };
+                    assert_eq!(found, expected, "{} = {value} with {protocol}", setting.key);
+                    tried += 1;
+                }
+            }
+        }
+    }
+    assert!(tried > 200, "{tried}");
 }

@@ -1,7 +1,8 @@
 //! The settings of a Lustre experiment: keys, kinds, meanings.
 
 use slotcast_lab::setting::{
-    Blocks, Field, Kind, Only, Schema, Setting, Value, choice, count, rate, share, size, span,
+    Blocks, Field, Kind, MORE_THAN_0, Only, Schema, Setting, Value, choice, count, rate, share,
+    size, span,
 };
 use slotcast_lab::{Seeds, choice, setting};
 use slotcast_schedulers::timeout::{EarlyRule, EstimatorKind};
@@ -189,6 +190,9 @@ macro_rules! job {
 const SLICES: &[Only] = &[("scheduler.policy", &["time-slices"])];
 const DEADLINES: &[Only] = &[("scheduler.policy", &["frr-deadline"])];
 const OPENS: &[Only] = &[("mdt.opens", &["true"])];
+const CACHE: &[Only] = &[("cache.size", MORE_THAN_0)];
+const ESTIMATES: &[Only] = &[("timeout.rule", &["max", "lcf", "aet"])];
+const TIMEOUTS: &[Only] = &[("timeout.rule", &["fixed", "max", "lcf", "aet"])];
 const EARLY: &[Only] = &[("timeout.early", &["before-deadline", "at-arrival-too"])];
 
 static ALL: &[Setting<Stated>] = &[
@@ -242,21 +246,26 @@ static ALL: &[Setting<Stated>] = &[
     whole!(disk.latency, SPAN, "Time of a request that goes on."),
     whole!(disk.latency_jitter, SPAN, "Random part of it, either way."),
     whole!(cache.size, SIZE, "Room of the write-back cache of an OST; 0B for none."),
-    whole!(cache.rate, RATE, "Rate into it and out of it."),
+    whole!(cache.rate, RATE, "Rate into it and out of it.", CACHE),
     whole!(mdt.opens, Kind::Switch, "Whether files are opened first."),
     whole!(mdt.threads, count(1, 100_000), "Service threads of the MDT.", OPENS),
     whole!(mdt.open_time, SPAN, "Time to open a file.", OPENS),
     whole!(layout.stripe_count, count(0, 100_000), "OSTs of a file; 0 for all."),
     whole!(layout.stripe_size, SIZE, "Bytes on one OST before the next one's turn."),
     whole!("timeout.rule", timeout_rule, choice::<TimeoutName>(), "How long clients wait."),
-    whole!(timeout.history, SPAN, "Length of the sliding time window."),
-    whole!(timeout.parts, count(1, 1000), "Its sub-windows."),
+    whole!(timeout.history, SPAN, "Length of the sliding time window.", ESTIMATES),
+    whole!(timeout.parts, count(1, 1000), "Its sub-windows.", ESTIMATES),
     whole!(timeout.stretch, FACTOR, "What the estimate is multiplied with."),
-    whole!(timeout.margin, SPAN, "What is added to it."),
-    whole!(timeout.initial, SPAN, "The fixed timeout; the estimate before the first reply."),
+    whole!(timeout.margin, SPAN, "What is added to it.", ESTIMATES),
+    whole!(
+        timeout.initial,
+        SPAN,
+        "The fixed timeout; the estimate before the first reply.",
+        TIMEOUTS
+    ),
     whole!(timeout.first, SPAN, "If set, the timeout before the first reply."),
-    whole!(timeout.at_least, SPAN, "Shortest timeout."),
-    whole!(timeout.at_most, SPAN, "Longest timeout."),
+    whole!(timeout.at_least, SPAN, "Shortest timeout.", ESTIMATES),
+    whole!(timeout.at_most, SPAN, "Longest timeout.", ESTIMATES),
     whole!("timeout.early", early, choice::<EarlyName>(), "When servers grant more time."),
     whole!(timeout.early_margin, SPAN, "How long before a deadline they do.", EARLY),
     whole!(timeout.early_extra, SPAN, "How much they grant.", EARLY),
