@@ -72,6 +72,14 @@ pub(crate) fn estimate(Estimate { value, ci95 }: Estimate) -> String {
     }
 }
 
+/// The same for a quantile over `runs` runs, which has no interval where too few requests took longer.
+pub(crate) fn quantile(of: Estimate, runs: usize) -> String {
+    match of.ci95 {
+        None if runs > 1 && !of.value.is_nan() => format!("{} ± ?", figure(of.value)),
+        _ => estimate(of),
+    }
+}
+
 /// The same in percent, for parts of a whole.
 pub(crate) fn percentage(part: Estimate) -> String {
     let of = |part: f64| format!("{:.1}", part * 100.0);

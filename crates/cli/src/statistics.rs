@@ -4,7 +4,7 @@ use slotcast_lab::{
     Estimate, LittleReport, PointReport, Precision, SimReport, Stopped, TailAtScale, Theory, Warmup,
 };
 
-use crate::format::{counted, estimate, figure};
+use crate::format::{counted, estimate, figure, quantile};
 
 /// Lines below a table. A line that starts with `warning:` says that figures should not be trusted.
 pub(crate) fn notes(report: &SimReport) -> String {
@@ -17,8 +17,9 @@ pub(crate) fn notes(report: &SimReport) -> String {
 
 fn one_point(point: &PointReport) -> Vec<String> {
     let PointReport { warmup, precision, theory, tail_at_scale, .. } = point;
-    let mut lines = vec![disk_wait(theory)];
-    lines.extend(tail(tail_at_scale));
+    let mut lines: Vec<String> = unknown(point).into_iter().collect();
+    lines.push(disk_wait(theory));
+    lines.extend(tail(tail_at_scale, point.runs.len()));
     lines.push(warmup_line(warmup));
     lines.extend(little(theory));
     lines.extend(precision.as_ref().map(precision_line));
@@ -208,9 +209,25 @@ fn little_line(little: &LittleReport, what: &str, reason: &str) -> Option<String
     ))
 }
 
-fn tail(tails: &[TailAtScale]) -> Vec<String> {
-    let measured =
-        |name, of: Estimate| (!of.value.is_nan()).then(|| format!("{name} {} us, ", estimate(of)));
+/// Which quantiles have no interval, and what would give them one.
+fn unknown(point: &PointReport) -> Option<String> {
+    let parts = point.metrics.latency_us.parts();
+    let quantiles = parts.iter().filter(|(name, _)| name.starts_with('p'));
+    let unknown: Vec<_> =
+        quantiles.filter(|(_, of)| of.ci95.is_none()).map(|(name, _)| *name).collect();
+    (point.runs.len() > 1 && !unknown.is_empty()).then(|| {
+        format!(
+            "± ?: too few requests took longer than the {} to say how far it can be trusted; more seeds \
+             or longer runs do",
+            unknown.join(" and the ")
+        )
+    })
+}
+
+fn tail(tails: &[TailAtScale], runs: usize) -> Vec<String> {
+    let measured = |name, of: Estimate| {
+        (!of.value.is_nan()).then(|| format!("{name} {} us, ", quantile(of, runs)))
+    };
     let lines = tails.iter().filter_map(|tail| {
         let p50 = measured("p50", tail.p50)?;
         let p99 = measured("p99", tail.p99).unwrap_or_default();

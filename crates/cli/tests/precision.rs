@@ -51,8 +51,14 @@ fn the_result_is_that_of_as_many_seeds_on_any_number_of_threads() {
 
 #[test]
 fn a_loose_precision_still_takes_ten_runs() {
-    let (json, _) = sim("loose.toml", SMALL, &["--precision", "50%", "--seeds", "2"]);
+    let loose = ["--precision", "50%", "--seeds", "2"];
+    let long = [&loose[..], &["--set", "run.length=60ms"]].concat();
+    let (json, _) = sim("loose.toml", SMALL, &long);
     assert_eq!(json["seeds"].as_array().expect("a list").len(), 10);
+    // Runs that are too short for the interval of a p99 need more.
+    let (json, _) = sim("loose.toml", SMALL, &loose);
+    assert_eq!(json["precision"]["stopped"], "precise");
+    assert!(json["seeds"].as_array().expect("a list").len() > 40, "{}", json["seeds"]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ pub struct Estimate {
     /// The figure; not a number (`null` in JSON) when there was nothing to measure.
     pub value: f64,
     /// Half the width of the interval: the true value lies within `value` plus or minus `ci95` in 19
-    /// of 20 experiments. None for a single run.
+    /// of 20 experiments. None for a single run, and where the runs are too short to know it.
     pub ci95: Option<f64>,
 }
 
@@ -43,22 +43,11 @@ pub(crate) fn spread_around(centre: f64, sections: &[f64]) -> f64 {
 impl Estimate {
     /// The mean of one sample per run. The interval is Student's, for samples that are about normal.
     pub fn of(samples: &[f64]) -> Estimate {
-        Estimate::sectioned(samples.iter().sum::<f64>() / samples.len() as f64, samples)
-    }
-
-    /// A figure that was taken from all runs together, such as a quantile of their pooled latencies,
-    /// with an interval by sectioning: each run is a section, and what its own figure is away from
-    /// the pooled one says how far that can be trusted. For a mean of equally long runs this is
-    /// Student's interval.
-    ///
-    /// S. Asmussen, P. W. Glynn: Stochastic Simulation, III.5. M. K. Nakayama: Confidence Intervals
-    /// for Quantiles Using Sectioning When Applying Variance-Reduction Techniques. ACM TOMACS 24(4),
-    /// 2014.
-    pub fn sectioned(pooled: f64, sections: &[f64]) -> Estimate {
-        let n = sections.len() as f64;
-        let ci95 = (sections.len() >= 2)
-            .then(|| student_95(n - 1.0) * (spread_around(pooled, sections) / n).sqrt());
-        Estimate { value: pooled, ci95 }
+        let n = samples.len() as f64;
+        let value = samples.iter().sum::<f64>() / n;
+        let ci95 = (samples.len() >= 2)
+            .then(|| student_95(n - 1.0) * (spread_around(value, samples) / n).sqrt());
+        Estimate { value, ci95 }
     }
 
     /// Half the width of the interval over the figure itself: 0.01 is plus or minus one percent. None
@@ -101,14 +90,11 @@ mod tests {
     }
 
     #[test]
-    fn a_section_far_from_the_pooled_figure_widens_the_interval() {
-        let (near, far) =
-            (Estimate::sectioned(3.0, &[2.0, 4.0]), Estimate::sectioned(5.0, &[2.0, 4.0]));
-        // t(0.975, 1) = 12.706; mean squares 2 around 3, and 10 around 5.
-        assert!((near.ci95.unwrap() - 12.706_205).abs() < 1e-3, "{near:?}");
-        assert!((far.ci95.unwrap() - 12.706_205 * 5.0f64.sqrt()).abs() < 1e-3, "{far:?}");
-        assert!((near.relative().unwrap() - 12.706_205 / 3.0).abs() < 1e-3);
-        assert_eq!(Estimate::sectioned(0.0, &[0.0, 0.0]).relative(), None);
+    fn the_relative_width_is_over_the_figure() {
+        // t(0.975, 1) = 12.706; the mean square around 3 is 2.
+        let two = Estimate::of(&[2.0, 4.0]);
+        assert!((two.relative().unwrap() - 12.706_205 / 3.0).abs() < 1e-3);
+        assert_eq!(Estimate::of(&[0.0, 0.0]).relative(), None);
     }
 
     #[test]

@@ -70,6 +70,7 @@ pub mod nearest;
 pub mod paired;
 mod precision;
 pub mod published;
+mod quantile;
 mod report;
 mod runner;
 pub mod setting;
@@ -96,6 +97,7 @@ pub use metrics::{
     total_counts,
 };
 pub use precision::{Precision, Reached, Stopped};
+pub use quantile::quantile;
 pub use report::{PointReport, ReproduceReport, RunSummary, SCHEMA, SimReport};
 pub use runner::{
     Completions, Execution, Mismatch, Progress, Runner, UNITS_PER_RUN, Watch, combined_hash,

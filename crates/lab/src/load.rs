@@ -89,8 +89,9 @@ impl LoadReport {
             sets.iter().map(|set| PooledLatencies::of([set]).summary()).collect();
         let rates: Vec<_> =
             sets.iter().map(|set| set.len() as f64 / length.as_secs_f64()).collect();
-        let latency_us =
-            LatencyMetrics::of(&PooledLatencies::of(&sets), &summaries.iter().collect::<Vec<_>>());
+        let each: Vec<_> = sets.iter().map(|set| PooledLatencies::of([set])).collect();
+        let means: Vec<_> = summaries.iter().collect();
+        let latency_us = LatencyMetrics::of(&PooledLatencies::of(&sets), &each, &means);
         let runs = (1..).zip(rates.iter().zip(&summaries));
         let runs = runs.map(|(seed, (rate, latency))| {
             let rate = ("chunks_per_s".to_owned(), Some(*rate));

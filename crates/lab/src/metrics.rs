@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use slotcast_sim::{Counts, Latency, PooledLatencies, RunReport, SortedLatencies};
 
 use crate::estimate::Estimate;
+use crate::quantile::quantile;
 
 /// Which way a metric gets better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,7 +57,8 @@ pub struct Metrics {
 }
 
 /// Mean and quantiles of a latency. The mean is one over the runs; a quantile is that of all requests
-/// of all runs together, with an interval by sectioning.
+/// of all runs together. A quantile of several runs without an interval is not known at this length: too
+/// few requests took longer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LatencyMetrics {
     /// Arithmetic mean.
@@ -74,22 +76,31 @@ pub struct LatencyMetrics {
 }
 
 impl LatencyMetrics {
-    /// Of all that `pool` holds; `runs` are the same requests run by run. Runs that completed nothing
-    /// have no latency at all, not one of zero.
-    pub(crate) fn of(pool: &PooledLatencies<'_>, runs: &[&Latency]) -> LatencyMetrics {
-        let runs: Vec<_> = runs.iter().filter(|latency| latency.count > 0).collect();
-        let sections = |of: fn(&Latency) -> f64| runs.iter().map(|l| of(l)).collect::<Vec<_>>();
-        let pooled = (pool.count() > 0).then(|| pool.summary());
-        let quantile = |of: fn(&Latency) -> f64| {
-            Estimate::sectioned(pooled.as_ref().map_or(f64::NAN, of), &sections(of))
+    /// Of all that `pool` holds; `runs` are the same requests run by run, and `means` their means. Runs
+    /// that completed nothing have no latency at all, not one of zero.
+    pub(crate) fn of(
+        pool: &PooledLatencies<'_>,
+        runs: &[PooledLatencies<'_>],
+        means: &[&Latency],
+    ) -> LatencyMetrics {
+        let means = means.iter().filter(|latency| latency.count > 0).map(|latency| latency.mean);
+        let count = pool.count();
+        let nothing = Estimate { value: f64::NAN, ci95: None };
+        let at = |per_mille: usize| match count {
+            0 => nothing,
+            _ => {
+                let rank = (count * per_mille).div_ceil(1000);
+                quantile(pool, runs, rank, per_mille as f64 / 1000.0)
+            }
         };
+        let longest = if count > 0 { pool.ranked(count).as_us_f64() } else { f64::NAN };
         LatencyMetrics {
-            mean: Estimate::of(&sections(|l| l.mean)),
-            p50: quantile(|l| l.p50),
-            p90: quantile(|l| l.p90),
-            p99: quantile(|l| l.p99),
-            p999: quantile(|l| l.p999),
-            max: Estimate { ci95: None, ..quantile(|l| l.max) },
+            mean: Estimate::of(&means.collect::<Vec<_>>()),
+            p50: at(500),
+            p90: at(900),
+            p99: at(990),
+            p999: at(999),
+            max: Estimate { value: longest, ci95: None },
         }
     }
 }
@@ -128,7 +139,9 @@ impl Metrics {
         let [all, puts, gets] = POPULATIONS.map(|(_, sets, summary)| {
             let summaries: Vec<_> = runs.iter().map(|run| summary(run)).collect();
             let pool = PooledLatencies::of(runs.iter().flat_map(|run| sets(run)));
-            (summaries.iter().any(|s| s.count > 0), LatencyMetrics::of(&pool, &summaries))
+            let each: Vec<_> = runs.iter().map(|run| PooledLatencies::of(sets(run))).collect();
+            let any = summaries.iter().any(|s| s.count > 0);
+            (any, LatencyMetrics::of(&pool, &each, &summaries))
         });
         let if_any = |(any, latency): (bool, LatencyMetrics)| any.then_some(latency);
         Metrics {
@@ -331,7 +344,7 @@ pub(crate) mod tests {
         assert_eq!(metrics.latency_us.mean.value, 250.0);
         assert!(metrics.latency_us.mean.ci95.unwrap() > 0.0);
         assert_eq!(metrics.latency_us.max, Estimate { value: 400.0, ci95: None });
-        assert_eq!(metrics.latency_us.p50, Estimate::sectioned(200.0, &[100.0, 300.0]));
+        assert_eq!(metrics.latency_us.p50, Estimate { value: 200.0, ci95: None });
         assert_eq!(metrics.put_latency_us.unwrap().mean.value, 250.0);
         assert!(metrics.get_latency_us.is_none());
         assert_eq!(total_counts(&runs.each_ref())[0], ("puts", 4));

@@ -8,6 +8,7 @@ use serde::Serialize;
 use slotcast_sim::{PooledLatencies, SortedLatencies};
 
 use crate::estimate::Estimate;
+use crate::quantile::quantile;
 
 /// How many answers the reports speak of.
 const ANSWERS: [u32; 3] = [10, 100, 1000];
@@ -49,7 +50,7 @@ impl TailAtScale {
     }
 }
 
-/// The `level` quantile of the slowest of `answers` draws from `pool`, with an interval by sectioning.
+/// The `level` quantile of the slowest of `answers` draws from `pool`, with an interval where it is known.
 fn slowest(
     pool: &PooledLatencies<'_>,
     runs: &[PooledLatencies<'_>],
@@ -62,8 +63,7 @@ fn slowest(
     if rank(pool.count()) >= pool.count() {
         return Estimate { value: f64::NAN, ci95: None };
     }
-    let ranked = |pool: &PooledLatencies<'_>| pool.ranked(rank(pool.count())).as_us_f64();
-    Estimate::sectioned(ranked(pool), &runs.iter().map(ranked).collect::<Vec<_>>())
+    quantile(pool, runs, rank(pool.count()), of_one)
 }
 
 #[cfg(test)]
@@ -99,7 +99,7 @@ mod tests {
         let tails = TailAtScale::of_runs(&[vec![&a], vec![&b]]);
         // The median of the slowest of 10 is 1000 * 0.5^(1/10) = 933.03, its p99 998.995.
         assert_eq!((tails[0].answers, tails[0].p50.value, tails[0].p99.value), (10, 934.0, 999.0));
-        assert_eq!(tails[0].p50.ci95, Some(0.0), "all runs agree");
+        assert_eq!(tails[0].p50.ci95, None, "134 requests took longer, too few for two runs");
         assert_eq!(tails[1].p50.value, 994.0);
         assert!(tails[1].p99.value.is_nan(), "one in 10 000 is not to be seen in 2000");
         assert!((tails[2].beyond_p99 - 0.999_956_8).abs() < 1e-6);

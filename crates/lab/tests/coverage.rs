@@ -1,6 +1,6 @@
-//! Whether 95 % intervals are what they say: on M/M/1, where the truth is known, the whole way from the
+//! Whether 95 % intervals are what they say where theory knows the truth: on M/M/1 the whole way from the
 //! warm-up over replications to the interval is gone 200 times, and the truth must lie in 90 to 99 % of the
-//! intervals.
+//! intervals. `coverage_cluster.rs` asks the same of simulated clusters.
 //!
 //! The time in an M/M/1 system is exponential with rate µ − λ, so its mean is 1 / (µ − λ), and its p99
 //! ln(100) times that.
@@ -8,7 +8,7 @@
 use std::convert::Infallible;
 
 use slotcast_engine::{Agenda, Event, FifoStation, Model, Simulation, Stream, Streams};
-use slotcast_lab::{Batches, Estimate, Pilots, Settling};
+use slotcast_lab::{Batches, Estimate, Pilots, Settling, quantile};
 use slotcast_sim::{Completion, Operation, PooledLatencies, SortedLatencies};
 use slotcast_units::{Span, Time};
 
@@ -86,9 +86,12 @@ fn estimates(repetition: u64) -> (Estimate, Estimate) {
         })
         .collect();
     let each: Vec<_> = measured.iter().map(|run| PooledLatencies::of([run]).summary()).collect();
-    let pooled = PooledLatencies::of(&measured).summary();
+    let (pool, runs) = (
+        PooledLatencies::of(&measured),
+        measured.iter().map(|run| PooledLatencies::of([run])).collect::<Vec<_>>(),
+    );
     let mean = Estimate::of(&each.iter().map(|latency| latency.mean).collect::<Vec<_>>());
-    let p99 = Estimate::sectioned(pooled.p99, &each.iter().map(|l| l.p99).collect::<Vec<_>>());
+    let p99 = quantile(&pool, &runs, (pool.count() * 99).div_ceil(100), 0.99);
     (mean, p99)
 }
 
@@ -111,6 +114,6 @@ fn ninety_five_percent_intervals_hold_the_truth_about_as_often() {
             width * 100.0
         );
         assert!((180..=198).contains(&held), "{what}: {held} of {REPETITIONS} hold {truth}");
-        assert!(width < 0.1, "{what}: intervals of ± {width} prove nothing");
+        assert!(width < 0.15, "{what}: intervals of ± {width} prove nothing");
     }
 }

@@ -102,6 +102,11 @@ impl<'a> PooledLatencies<'a> {
         self.count
     }
 
+    /// How many take no longer than `latency`. Complexity: O(sets times log n).
+    pub fn up_to(&self, latency: Span) -> usize {
+        self.sets.iter().map(|set| set.up_to(latency.as_ns())).sum()
+    }
+
     /// The latency of rank `rank`, counted from 1, when all are sorted; the longest beyond that.
     ///
     /// Complexity: O(sets times log n), by halving the range of values.
@@ -213,6 +218,8 @@ mod tests {
             prop_assert_eq!(pool.count(), union.len());
             for (index, &ns) in union.iter().enumerate() {
                 prop_assert_eq!(pool.ranked(index + 1), Span::from_ns(ns));
+                let up_to = union.iter().filter(|&&other| other <= ns).count();
+                prop_assert_eq!(pool.up_to(Span::from_ns(ns)), up_to);
             }
         }
     }

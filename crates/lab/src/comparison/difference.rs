@@ -8,16 +8,41 @@ pub(super) struct Side {
     /// Over all runs: a mean of the runs' own figures, or a quantile of all requests together.
     pub(super) value: f64,
     /// Seed and figure of each run that had something to measure.
-    pub(super) runs: Vec<(u64, f64)>,
+    runs: Vec<(u64, f64)>,
+    /// The interval of a figure that is no mean of the runs' own: these do not say it.
+    own: Option<Option<f64>>,
 }
 
+/// A mean that was written with all its digits is nearer than this to that of its runs.
+const SAME: f64 = 1e-9;
+
 impl Side {
+    /// A figure over `runs`, with the interval that was given with it.
+    pub(super) fn new(value: f64, ci95: Option<f64>, runs: Vec<(u64, f64)>) -> Side {
+        let mean = runs.iter().map(|(_, figure)| figure).sum::<f64>() / runs.len() as f64;
+        let is_mean = (mean - value).abs() <= SAME * value.abs();
+        Side { value, runs, own: (!is_mean).then_some(ci95) }
+    }
+
     fn figures(&self) -> Vec<f64> {
         self.runs.iter().map(|(_, figure)| *figure).collect()
     }
 
     pub(super) fn estimate(&self) -> Estimate {
-        Estimate::sectioned(self.value, &self.figures())
+        match self.own {
+            Some(ci95) => Estimate { value: self.value, ci95 },
+            None => Estimate::of(&self.figures()),
+        }
+    }
+
+    /// Variance of the figure; none if it is not known.
+    fn variance(&self) -> Option<f64> {
+        let n = self.runs.len() as f64;
+        match self.own {
+            _ if self.runs.len() < 2 => None,
+            Some(ci95) => Some((ci95? / student_95(n - 1.0)).powi(2)),
+            None => Some(spread_around(self.value, &self.figures()) / n),
+        }
     }
 }
 
@@ -32,9 +57,8 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    /// Both intervals are Student's around the figures over all runs, as in
-    /// [`Estimate::sectioned`]: over the differences seed by seed if both sides have the same seeds,
-    /// else Welch's. That of the ratio R is the one of B − R A, which is zero, over A.
+    /// Both intervals are Student's around the figures over all runs: over the differences seed by seed
+    /// if both sides have the same seeds and the figures are means of theirs, else Welch's. That of the ratio R is the one of B − R A, which is zero, over A.
     pub(super) fn of(a: &Side, b: &Side) -> Difference {
         let ratio = b.value / a.value;
         let plain = Contrast::of(a, b, 1.0);
@@ -71,7 +95,7 @@ impl Contrast {
             return None;
         }
         let seeds = |side: &Side| side.runs.iter().map(|(seed, _)| *seed).collect::<Vec<_>>();
-        if seeds(a) == seeds(b) {
+        if seeds(a) == seeds(b) && a.own.or(b.own).is_none() {
             let pairs = a.runs.iter().zip(&b.runs);
             let each: Vec<f64> = pairs.map(|((_, a), (_, b))| b - weight * a).collect();
             let n = each.len() as f64;
@@ -79,11 +103,10 @@ impl Contrast {
             return Some(Contrast { error: variance.sqrt(), freedom: n - 1.0 });
         }
         let part = |side: &Side, weight: f64| {
-            let n = side.runs.len() as f64;
-            let variance = weight * weight * spread_around(side.value, &side.figures()) / n;
-            (variance, variance * variance / (n - 1.0))
+            let variance = weight * weight * side.variance()?;
+            Some((variance, variance * variance / (side.runs.len() - 1) as f64))
         };
-        let (of_a, of_b) = (part(a, weight), part(b, 1.0));
+        let (of_a, of_b) = (part(a, weight)?, part(b, 1.0)?);
         let variance = of_a.0 + of_b.0;
         let freedom = match variance > 0.0 {
             true => variance * variance / (of_a.1 + of_b.1),
@@ -116,7 +139,7 @@ mod tests {
 
     fn side(first: u64, figures: &[f64]) -> Side {
         let value = figures.iter().sum::<f64>() / figures.len() as f64;
-        Side { value, runs: (first..).zip(figures.iter().copied()).collect() }
+        Side::new(value, None, (first..).zip(figures.iter().copied()).collect())
     }
 
     fn near(a: f64, b: f64) {
@@ -160,15 +183,19 @@ mod tests {
         assert!(relative.ci95.unwrap() < 1e-12 && difference.ci95.unwrap() > 1.0);
     }
 
+    /// The runs' own quantiles say nothing of a pooled one: its own interval is taken.
     #[test]
-    fn a_pooled_quantile_is_the_centre_of_its_interval() {
-        let mut a = side(1, &[10.0, 12.0]);
-        a.value = 13.0;
-        let b = side(1, &[10.0, 12.0]);
+    fn a_pooled_quantile_brings_its_interval() {
+        let runs = || vec![(1, 10.0), (2, 10.0), (3, 10.0)];
+        let side = |value, ci95| Side::new(value, ci95, runs());
+        let (a, b) = (side(13.0, Some(3.0)), side(12.0, Some(4.0)));
+        assert_eq!(a.estimate(), Estimate { value: 13.0, ci95: Some(3.0) });
         let found = Difference::of(&a, &b);
-        assert_eq!(found.difference.value, -2.0);
-        // Both differences are zero, 2 away from the centre: sqrt(8 / 1 / 2) = 2; t(1) = 12.7062.
-        near(found.difference.ci95.unwrap(), 2.0 * 12.706_2);
+        assert_eq!(found.difference.value, -1.0);
+        // Errors 3 and 4 over t(2) = 4.3027; Welch: (9 + 16)^2 / ((81 + 256) / 2) = 3.709 degrees of freedom.
+        near(found.difference.ci95.unwrap(), 5.0 / 4.302_653 * student_95(625.0 / 168.5));
+        let unknown = Difference::of(&a, &side(12.0, None));
+        assert_eq!((unknown.difference.ci95, unknown.p), (None, None));
     }
 
     #[test]

@@ -143,7 +143,8 @@ impl PointIn {
             .iter()
             .filter_map(|run| Some((run.seed, (*run.metrics.get(name)?)?)))
             .collect();
-        (!runs.is_empty()).then_some(Side { value, runs })
+        let ci95 = place.get("ci95").and_then(Value::as_f64);
+        (!runs.is_empty()).then(|| Side::new(value, ci95, runs))
     }
 }
 

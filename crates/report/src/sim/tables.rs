@@ -52,7 +52,7 @@ pub(super) fn metrics(point: &PointReport) -> Table {
         rows: rows.collect(),
         notes: vec![
             "Means are over the runs, quantiles over all requests of all runs together; the longest \
-             latency has no interval."
+             latency has no interval, and a quantile has none where too few requests took longer."
                 .into(),
         ],
         ..Table::default()
