@@ -51,6 +51,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
 
+    /// Run it however much memory and time it is estimated to take
+    #[arg(long)]
+    force: bool,
+
     /// Number of threads; one per core if not given. The answer does not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
@@ -98,6 +102,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut outputs = Outputs::beside([place]);
     let json = outputs.file("--json", arguments.json.as_deref(), Kind::Json)?;
 
+    if !arguments.force {
+        let threads = Runner::new(arguments.threads.map(usize::from))?.threads();
+        points.iter().try_for_each(|point| point.scenario.cost(threads).check(false))?;
+    }
     let runner = Runner::new(arguments.threads.map(usize::from))?;
     let effort = if arguments.quick { Effort::Quick } else { Effort::Full };
     let bar = Bar::steps();

@@ -61,6 +61,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seeds: Option<u32>,
 
+    /// Run it however much memory and time it is estimated to take
+    #[arg(long)]
+    force: bool,
+
     /// Number of threads; one per core if not given. The results do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
@@ -72,6 +76,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let prepared = prepare(arguments)?;
+    if !arguments.force {
+        let threads = Runner::new(arguments.threads.map(usize::from))?.threads();
+        prepared.iter().try_for_each(|evaluation| evaluation.check_cost(threads))?;
+    }
     let mut outputs = Outputs::default();
     let folder = outputs.report("--report", arguments.report.as_deref())?;
     let json = outputs.file("--json", arguments.json.as_deref(), Kind::Json)?;

@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Args;
 use slotcast_lab::setting::CLUSTER;
 use slotcast_lab::{
-    Closing, Completions, Experiment, InputError, Metrics, Onlooker, Point, PointReport,
+    Closing, Completions, Cost, Experiment, InputError, Metrics, Onlooker, Point, PointReport,
     Runner, SimReport, Study, UNITS_PER_RUN, mismatches,
 };
 use slotcast_report::sim::{MOST_SEEN, Results, Seen};
@@ -64,6 +64,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
 
+    /// Run it however much memory and time it is estimated to take
+    #[arg(long)]
+    force: bool,
+
     /// Number of threads; one per core if not given. The results do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
@@ -105,6 +109,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let experiment = read(arguments)?;
+    if !arguments.force {
+        let threads = Runner::new(arguments.threads.map(usize::from))?.threads();
+        Cost::of_experiment(&experiment, threads).check(true)?;
+    }
     let mut outputs = Outputs::beside(&arguments.file);
     let folder = outputs.report("--report", arguments.report.as_deref())?;
     let json = outputs.file("--json", arguments.json.as_deref(), Kind::Json)?;

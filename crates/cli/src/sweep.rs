@@ -9,7 +9,7 @@ use slotcast_lab::sweep::{
     Knee, KneeOf, Program, Results, Sweep, SweepEnd, SweepFindings, SweepProgress, SweepReport,
     Verdict,
 };
-use slotcast_lab::{Execution, Experiment, InputError, Runner, Statistics};
+use slotcast_lab::{Cost, Execution, Experiment, InputError, Runner, Statistics};
 
 use crate::failure::{Failure, Outcome};
 use crate::format::{counted, figure};
@@ -51,6 +51,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
 
+    /// Run it however much memory and time it is estimated to take
+    #[arg(long)]
+    force: bool,
+
     /// Number of threads; one per core if not given. The results do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
@@ -66,6 +70,11 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let experiment = read(arguments)?;
+    if !arguments.force {
+        let threads = Runner::new(arguments.threads.map(usize::from))?.threads();
+        // However long it takes, it can be stopped and goes on.
+        Cost::of_experiment(&experiment, threads).check(false)?;
+    }
     let folder = arguments.out.clone().unwrap_or_else(|| arguments.file.with_extension("sweep"));
     let mut outputs = Outputs::beside([&arguments.file]);
     outputs.keep("where finished runs are kept", &Results::file(&folder));

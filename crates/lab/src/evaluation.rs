@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use slotcast_sim::Scenario;
 
+use crate::cost::Cost;
 use crate::estimate::{Estimate, Spread};
 use crate::experiment::Experiment;
 use crate::input_error::InputError;
@@ -57,7 +58,17 @@ impl Row {
         let Estimate { value, ci95 } = Estimate::of(samples);
         let deviation_pct = published.map(|published| (value / published - 1.0) * 100.0);
         let spread = Spread::of(samples);
-        Row { id, published, measured: value, deviation_pct, unit, mode, ci95, spread, note: None }
+        Row {
+            id,
+            published,
+            measured: value,
+            deviation_pct,
+            unit,
+            mode,
+            ci95,
+            spread,
+            note: None,
+        }
     }
 
     /// The same row with a note.
@@ -180,6 +191,11 @@ pub trait Runs: std::fmt::Debug {
     /// Number of runs, each of which tells [`UNITS_PER_RUN`] of progress.
     fn count(&self) -> u64;
 
+    /// What they take on so many threads, where that is known.
+    fn cost(&self, _threads: usize) -> Option<Cost> {
+        None
+    }
+
     /// Does all of them.
     ///
     /// # Errors
@@ -263,6 +279,10 @@ struct ClusterRuns {
 impl Runs for ClusterRuns {
     fn count(&self) -> u64 {
         self.experiment.points.len() as u64 * u64::from(self.experiment.seeds.count)
+    }
+
+    fn cost(&self, threads: usize) -> Option<Cost> {
+        Some(Cost::of_experiment(&self.experiment, threads))
     }
 
     fn run(&self, runner: &Runner, progress: Progress<'_>) -> Result<Done, Box<InputError>> {
@@ -361,6 +381,15 @@ impl Prepared {
     /// Units of progress that [`Prepared::run`] will report.
     pub fn units(&self) -> u64 {
         self.parts.iter().map(|part| part.count()).sum::<u64>() * UNITS_PER_RUN
+    }
+
+    /// An error if a part is estimated to take more memory or time than may be taken unasked.
+    ///
+    /// # Errors
+    /// With the estimate.
+    pub fn check_cost(&self, threads: usize) -> Result<(), Box<InputError>> {
+        let mut costs = self.parts.iter().filter_map(|part| part.cost(threads));
+        costs.try_for_each(|cost| cost.check(true))
     }
 
     /// Runs the parts. `finished` is called after each of them with what it found, so that a reader

@@ -60,10 +60,12 @@
 
 mod comparison;
 mod configuration;
+mod cost;
 mod estimate;
 mod evaluation;
 mod experiment;
 mod input_error;
+mod input_file;
 mod load;
 mod metrics;
 pub mod nearest;
@@ -84,6 +86,7 @@ pub use comparison::{
     Compared, Comparison, Judgement, MetricComparison, PointComparison, SettingDifference, Verdict,
 };
 pub use configuration::{Configuration, Seeds, Statistics, WarmupRule};
+pub use cost::{Cost, RunCost};
 pub use estimate::{Estimate, Spread};
 pub use evaluation::{
     Claim, Done, Evaluation, Figure, FigureKind, Figures, Findings, Measured, Mode, Model, Outcome,

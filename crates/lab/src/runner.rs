@@ -65,7 +65,7 @@ impl Runner {
     }
 
     /// Number of threads.
-    pub(crate) fn threads(&self) -> usize {
+    pub fn threads(&self) -> usize {
         self.pool.current_num_threads()
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 use slotcast_lab::{
-    Completions, Estimate, InputError, LatencyMetrics, Metrics, Point, Runner, Seeds,
+    Completions, Cost, Estimate, InputError, LatencyMetrics, Metrics, Point, Runner, Seeds,
     UNITS_PER_RUN, mix,
 };
 use slotcast_sim::{Fidelity, Run, RunReport, Scenario, demand};
@@ -127,6 +127,18 @@ pub(super) struct Simulator<'a> {
     runs: usize,
     events: u64,
     trace_hash: Option<u64>,
+}
+
+impl ClusterPlan {
+    /// What the longest of its checks takes at the target, on so many threads. A check begins with all
+    /// of its runs side by side.
+    pub fn cost(&self, threads: usize) -> Cost {
+        let load = self.target.objects_per_s;
+        let seconds = MOST_CHUNKS / (load as f64 * self.chunks_per_object());
+        let length = Span::from_secs_f64(seconds.min((self.target.p99 * P99S).as_secs_f64()));
+        let run = Run { length, ..Run::default() };
+        Cost::of([&self.scenario(&self.hardware, load, false, run)], RUNS.0, threads)
+    }
 }
 
 impl<'a> Simulator<'a> {

@@ -10,8 +10,12 @@ use serde_json::Value;
 use super::Compared;
 use super::difference::Side;
 use crate::input_error::{InputError, Origin, Source};
+use crate::input_file::read_text;
 use crate::metrics::Metric;
 use crate::report::SCHEMA;
+
+/// Bytes of a result: a sweep of 10 000 points with 100 seeds.
+const MAX_FILE: u64 = 1 << 30;
 
 /// A result of `slotcast sim --json`, as far as a comparison needs it.
 #[derive(Debug)]
@@ -53,12 +57,8 @@ struct Head {
 
 impl ResultFile {
     pub(super) fn read(path: &Path) -> Result<ResultFile, Box<InputError>> {
-        let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            InputError::plain(format!("cannot read `{name}`: {error}"))
-                .with_help(Some(EXPECTED.into()))
-        })?;
-        ResultFile::parse(&Source::new(name, text))
+        let text = read_text(path, MAX_FILE, EXPECTED)?;
+        ResultFile::parse(&Source::new(path.display().to_string(), text))
     }
 
     pub(super) fn parse(source: &Arc<Source>) -> Result<ResultFile, Box<InputError>> {

@@ -8,7 +8,11 @@ use super::kind::Value;
 use super::read;
 use super::schema::{Schema, Setting, Settings};
 use crate::input_error::{InputError, Origin, Source};
+use crate::input_file::read_text;
 use crate::nearest::did_you_mean;
+
+/// Bytes of a file of settings: thousands of times what any needs.
+const MAX_FILE: u64 = 4 << 20;
 
 type Result<T> = std::result::Result<T, Box<InputError>>;
 
@@ -110,12 +114,8 @@ impl<C: Default> Schema<C> {
         overrides: &[String],
         axes: &[String],
     ) -> Result<Draft<C>> {
-        let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            InputError::plain(format!("cannot read `{name}`: {error}"))
-                .with_help(Some("expected the path of an experiment file (TOML)".into()))
-        })?;
-        self.read(&name, &text, overrides, axes)
+        let text = read_text(path, MAX_FILE, "expected the path of an experiment file (TOML)")?;
+        self.read(&path.display().to_string(), &text, overrides, axes)
     }
 }
 
