@@ -32,6 +32,14 @@ pub(crate) fn text_table(header: &[&str]) -> Table {
     table
 }
 
+/// A table with running text that wraps at 80 columns, wherever it goes.
+pub(crate) fn narrow_table(header: &[&str]) -> Table {
+    let mut table = table(header);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(80);
+    table
+}
+
 /// Keeps the first `count` columns of a text table as wide as their content.
 pub(crate) fn keep_whole(table: &mut Table, count: usize) {
     for column in table.column_iter_mut().take(count) {

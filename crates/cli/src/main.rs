@@ -22,6 +22,7 @@ mod plan;
 mod plan_text;
 mod progress;
 mod reproduce;
+mod reproduce_text;
 mod sim;
 mod statistics;
 mod sweep;

@@ -5,18 +5,16 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
-use slotcast_lab::{
-    Claim, Estimate, Evaluation, Findings, InputError, Mode, Outcome as Found, Part, Prepared,
-    ReproduceReport, Runner,
-};
+use slotcast_lab::{Evaluation, InputError, Outcome as Found, Prepared, ReproduceReport, Runner};
 
 use crate::VERSION;
 use crate::catalogue;
 use crate::failure::{Failure, Outcome};
-use crate::format::{align_right, counted, estimate, figure, keep_whole, table, text_table};
+use crate::format::{counted, figure, text_table};
 use crate::output::{Destination, print};
 use crate::outputs::{Kind, Outputs};
 use crate::progress::Bar;
+use crate::reproduce_text::{claims_table, rows_tables, screen, wrapped};
 
 /// Repeat published evaluations and print them beside the published figures
 #[derive(Debug, Args)]
@@ -25,6 +23,7 @@ Examples:
   slotcast reproduce                           what was published, in seconds
   slotcast reproduce --all                     every evaluation, in minutes
   slotcast reproduce replicast --seeds 3       one of them, quicker and less exact
+  slotcast reproduce --verbose                 every figure and every claim
   slotcast reproduce --report report           also as a page with pictures
   slotcast reproduce --json figures.json       also as data, with the pictures
   slotcast reproduce stripes --set disk.read=8ms   what would differ with another disk
@@ -47,6 +46,10 @@ pub(crate) struct Arguments {
     /// Write a page, pictures and data into this folder (docs/simulate/reports.md)
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
+
+    /// Print every figure and every claim, as they come
+    #[arg(long, short)]
+    verbose: bool,
 
     /// List the evaluations, and stop
     #[arg(long)]
@@ -89,26 +92,29 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let runner = Runner::new(arguments.threads.map(usize::from))?;
     let bar = Bar::new(prepared.iter().map(Prepared::units).sum());
     let say = |text: &str| if quiet { Ok(()) } else { bar.suspend(|| print(text)) };
+    let detail = |text: &str| if arguments.verbose { say(text) } else { Ok(()) };
     let mut outcomes = Vec::new();
     for evaluation in &prepared {
-        say(&format!("{}\n", evaluation.evaluation().title))?;
+        say(&wrapped(evaluation.evaluation().title))?;
         let mut printed = Ok(());
         let outcome =
             evaluation.run(&runner, &|units| bar.advance(units), &mut |part, found| {
                 if printed.is_ok() {
-                    printed = say(&rows_table(part, found));
+                    printed = detail(&rows_tables(part, found));
                 }
             })?;
         printed?;
-        say(&claims_table(&outcome.claims))?;
+        detail(&claims_table(&outcome.claims))?;
         outcomes.push(outcome);
     }
     bar.finish();
 
     let broken: Vec<_> =
         outcomes.iter().flat_map(Found::broken_claims).map(|claim| claim.id.clone()).collect();
+    let screen = screen(&outcomes);
     let page = folder.is_some().then(|| slotcast_report::reproduce::page(&outcomes));
     let report = ReproduceReport::new(VERSION, outcomes, start.elapsed());
+    say(&screen)?;
     say(&format!(
         "\n{}, {} events in {:.1} s, {} events/s; trace hash {}\n",
         counted(report.runs, "run"),
@@ -165,53 +171,4 @@ fn listed() -> String {
         table.add_row([evaluation.name, by_default, evaluation.title, &files.join("\n")]);
     }
     format!("{table}\n")
-}
-
-fn rows_table(part: &Part, findings: &Findings) -> String {
-    let header =
-        ["figure", "published", "measured ± 95 %", "deviation", "min to max", "unit", "mode"];
-    let mut table = table(&header);
-    for row in &findings.rows {
-        let spread = row.spread.map_or("-".into(), |spread| {
-            format!("{} to {}", figure(spread.min), figure(spread.max))
-        });
-        table.add_row([
-            row.id.clone(),
-            row.published.map_or("-".into(), figure),
-            estimate(Estimate { value: row.measured, ci95: row.ci95 }),
-            row.deviation_pct.map_or("-".into(), |percent| format!("{percent:+.1} %")),
-            spread,
-            row.unit.into(),
-            match row.mode {
-                Mode::AsPublished => "as published".into(),
-                Mode::SteadyState => "steady state".into(),
-            },
-        ]);
-    }
-    align_right(&mut table, 1);
-    let mut text = format!("\n{} ({})\n{table}\n", part.title, part.file);
-    let mut notes: Vec<_> = findings.rows.iter().filter_map(|row| row.note).collect();
-    notes.dedup();
-    notes.sort_unstable();
-    notes.dedup();
-    for note in notes {
-        text.push_str(&format!("note: {note}\n"));
-    }
-    text
-}
-
-fn claims_table(claims: &[Claim]) -> String {
-    let mut table = text_table(&["verdict", "claim", "measured"]);
-    for claim in claims {
-        let verdict = match (claim.holds, claim.certain) {
-            (true, _) => "holds",
-            (false, true) => "does not hold",
-            (false, false) => "does not hold (either way)",
-        };
-        table.add_row([verdict, &claim.text, &claim.measured]);
-    }
-    keep_whole(&mut table, 1);
-    let either =
-        "either way: published so close, or said so loosely, that a right model may differ";
-    format!("\nWhat the paper concludes\n{table}\nnote: {either}\n")
 }

@@ -41,6 +41,10 @@ pub struct Row {
     pub ci95: Option<f64>,
     /// Smallest and largest over the seeds.
     pub spread: Option<Spread>,
+    /// What both are made from, if they are no figures of their own: what was published and what was
+    /// measured follow from others in the same way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub derived_from: Option<&'static str>,
     /// What a reader must know to compare the two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<&'static str>,
@@ -67,8 +71,16 @@ impl Row {
             mode,
             ci95,
             spread,
+            derived_from: None,
             note: None,
         }
+    }
+
+    /// The same row, made from others.
+    #[must_use]
+    pub fn derived_from(mut self, from: &'static str) -> Row {
+        self.derived_from = Some(from);
+        self
     }
 
     /// The same row with a note.

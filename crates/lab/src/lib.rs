@@ -73,6 +73,7 @@ pub mod paired;
 mod precision;
 pub mod published;
 mod quantile;
+mod repeated;
 mod report;
 mod runner;
 pub mod setting;
@@ -101,6 +102,7 @@ pub use metrics::{
 };
 pub use precision::{Precision, Reached, Stopped};
 pub use quantile::quantile;
+pub use repeated::{Nearest, Repeated};
 pub use report::{PointReport, ReproduceReport, RunSummary, SCHEMA, SimReport};
 pub use runner::{
     Completions, Execution, Mismatch, Progress, Runner, UNITS_PER_RUN, Watch, combined_hash,

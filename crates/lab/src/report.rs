@@ -12,6 +12,7 @@ use crate::metrics::{
     Metric, Metrics, metric_definitions, named_counts, run_metrics, total_counts,
 };
 use crate::precision::Precision;
+use crate::repeated::Repeated;
 use crate::runner::{Execution, combined_hash, mix};
 use crate::setting::{CLUSTER, Point};
 use crate::study::Study;
@@ -231,6 +232,8 @@ pub struct ReproduceReport {
     pub events_per_s: f64,
     /// Hash over the trace hashes of all runs, in hexadecimal.
     pub trace_hash: String,
+    /// How each evaluation came out.
+    pub repeated: Vec<Repeated>,
     /// Every figure, published and measured.
     pub rows: Vec<Row>,
     /// Every statement, and whether it holds.
@@ -253,6 +256,7 @@ impl ReproduceReport {
             wall_time_s: wall.as_secs_f64(),
             events_per_s: per_second(events, wall),
             trace_hash: hex(hash.unwrap_or(0)),
+            repeated: outcomes.iter().map(Repeated::of).collect(),
             rows: Vec::new(),
             claims: Vec::new(),
             figures: BTreeMap::new(),

@@ -24,7 +24,7 @@ pub(super) fn as_published(measured: &[Measured]) -> Findings {
         rows.push(table_row(cell, "chunks_per_s", cell.chunks_per_s, &rate, "1/s", mode));
         rows.push(
             table_row(cell, "implied_chunks_per_s", published, &implied, "1/s", mode)
-                .with_note("implied_chunks_per_s is 90 / mean latency, published and measured"),
+                .derived_from("mean_latency: 90 initiators over it, published and measured"),
         );
         rows.push(table_row(cell, "disk_utilization", cell.disk_utilization_pct, &disk, "%", mode));
     }
@@ -58,6 +58,7 @@ pub(super) fn steady_state(measured: &[Measured]) -> Findings {
         // The published chunks/s miss what was in flight at the end of so short a run.
         rows.push(
             table_row(cell, "steady_chunks_per_s", published, &rate, "1/s", mode)
+                .derived_from("mean_latency: what is published is 90 over it")
                 .with_note("steady_chunks_per_s is published as 90 / published mean latency"),
         );
         rows.push(table_row(cell, "disk_utilization", cell.disk_utilization_pct, &disk, "%", mode));
@@ -123,7 +124,13 @@ fn figure_rows(figure: &str, chunk_kib: u64, measured: &[Measured]) -> Vec<Row> 
             let id = format!("{figure}/{}MBps/{}/chunks_per_s", key.disk_mbps, key.protocol);
             let samples = per_seed(point, |r| r.chunks_per_s);
             let published = paper.map(|cell| cell.chunks_per_s);
-            Row::new(id, published, &samples, "1/s", Mode::AsPublished)
+            let row = Row::new(id, published, &samples, "1/s", Mode::AsPublished);
+            match published {
+                Some(_) => {
+                    row.derived_from("chunks_per_s of Tables 2 and 3: the figures show them")
+                }
+                None => row,
+            }
         })
         .collect()
 }
@@ -142,7 +149,8 @@ fn scaling_rows(measured: &[Measured]) -> Vec<Row> {
             let ratios: Vec<_> = over.iter().zip(under).map(|(a, b)| a / b).collect();
             let chunk = chunk_name(slow_cell.chunk_kib);
             let id = format!("scaling/{chunk}/{}/{metric}", slow_cell.protocol);
-            rows.push(Row::new(id, Some(published), &ratios, "ratio", Mode::AsPublished));
+            let row = Row::new(id, Some(published), &ratios, "ratio", Mode::AsPublished);
+            rows.push(row.derived_from("Tables 2 and 3: Table 3 over Table 2"));
         };
         row(
             "mean_latency",

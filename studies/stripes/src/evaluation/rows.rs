@@ -132,7 +132,8 @@ pub(super) fn suno(name: &str, measured: &[Measured<'_>]) -> Findings {
         let id = |figure: &str| format!("stripes/{name}/{place}/{figure}");
         let value = published(&format!("theoretical {words} mode latency"));
         let theory = Row::new(id("theoretical_latency"), value, &[theory_ms(scenario)], "ms", mode);
-        findings.rows.push(theory.with_note("theoretical latency: the sum of the published costs"));
+        let theory = theory.derived_from("the scenario: the sum of its published costs");
+        findings.rows.push(theory);
         for step in Step::ALL {
             let samples = per_seed(point, |report| report.step_ms(step));
             if samples.iter().any(|time| *time > 0.0) {
