@@ -101,7 +101,7 @@ pub use metrics::{
     total_counts,
 };
 pub use precision::{Precision, Reached, Stopped};
-pub use quantile::quantile;
+pub use quantile::{part_beyond, quantile};
 pub use repeated::{Nearest, Repeated};
 pub use report::{PointReport, ReproduceReport, RunSummary, SCHEMA, SimReport};
 pub use runner::{

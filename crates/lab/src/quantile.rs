@@ -10,6 +10,7 @@
 //! Cochran: Sampling Techniques, 3rd edition, 6.3 and 9A.1 for clusters of unequal size).
 
 use slotcast_sim::PooledLatencies;
+use slotcast_units::Span;
 
 use crate::estimate::{Estimate, student_95};
 
@@ -46,23 +47,19 @@ pub fn quantile(
     Estimate { value, ci95: ends.map(half) }
 }
 
-/// The parts of all requests between which the true quantile lies with 95 % probability.
-fn levels(
-    pool: &PooledLatencies<'_>,
-    runs: &[PooledLatencies<'_>],
-    rank: usize,
-    level: f64,
-) -> Option<[f64; 2]> {
+/// The part of the requests of all `runs` that take longer than `limit`, with Student's interval over the runs
+/// for a ratio of two means. Not a number without requests.
+pub fn part_beyond(runs: &[PooledLatencies<'_>], limit: Span) -> Estimate {
+    let (within, error) = part_within(runs, limit);
+    let runs = runs.iter().filter(|run| run.count() > 0).count();
+    let ci95 = (runs >= 2).then(|| student_95(runs as f64 - 1.0) * error);
+    Estimate { value: 1.0 - within, ci95 }
+}
+
+/// The part of the requests that take no longer than `latency`, and its standard error.
+fn part_within(runs: &[PooledLatencies<'_>], latency: Span) -> (f64, f64) {
     let runs: Vec<_> = runs.iter().filter(|run| run.count() > 0).collect();
-    if runs.len() < 2 {
-        return None;
-    }
-    let (n, count) = (runs.len() as f64, pool.count() as f64);
-    let t = student_95(n - 1.0);
-    if count * level.min(1.0 - level) < ENOUGH * t * t {
-        return None;
-    }
-    let latency = pool.ranked(rank);
+    let (n, count) = (runs.len() as f64, runs.iter().map(|run| run.count()).sum::<usize>() as f64);
     let within: Vec<_> = runs.iter().map(|run| run.up_to(latency) as f64).collect();
     let part = within.iter().sum::<f64>() / count;
     let squares: f64 = within
@@ -70,7 +67,25 @@ fn levels(
         .zip(&runs)
         .map(|(within, run)| (within - part * run.count() as f64).powi(2))
         .sum();
-    let error = (squares * n / (n - 1.0)).sqrt() / count;
+    (part, (squares * n / (n - 1.0)).sqrt() / count)
+}
+
+/// The parts of all requests between which the true quantile lies with 95 % probability.
+fn levels(
+    pool: &PooledLatencies<'_>,
+    runs: &[PooledLatencies<'_>],
+    rank: usize,
+    level: f64,
+) -> Option<[f64; 2]> {
+    let n = runs.iter().filter(|run| run.count() > 0).count();
+    if n < 2 {
+        return None;
+    }
+    let t = student_95(n as f64 - 1.0);
+    if pool.count() as f64 * level.min(1.0 - level) < ENOUGH * t * t {
+        return None;
+    }
+    let (_, error) = part_within(runs, pool.ranked(rank));
     Some([level - t * error, level + t * error])
 }
 
@@ -78,7 +93,6 @@ fn levels(
 mod tests {
     use super::*;
     use slotcast_sim::SortedLatencies;
-    use slotcast_units::Span;
 
     fn sorted(us: impl Iterator<Item = u64> + Clone) -> SortedLatencies {
         SortedLatencies::of(us.map(Span::from_us))
@@ -100,6 +114,22 @@ mod tests {
         // 550 and 450 of 1000 are within it, so the part's error is sqrt(4 * 50^2 * 4 / 3) / 4000 = 2.887 %,
         // and with t(3) = 3.1824 the ends are at 40.81 and 59.19 %.
         assert_eq!(found.ci95, Some(92.0), "the latency of rank 2368 is 642");
+    }
+
+    #[test]
+    fn the_part_beyond_a_limit_is_a_ratio_of_means() {
+        let sets = [sorted(1..1001), sorted(101..1101)];
+        let runs = sets.each_ref().map(|set| PooledLatencies::of([set]));
+        let beyond = part_beyond(&runs, Span::from_us(1000));
+        assert!((beyond.value - 0.05).abs() < 1e-12, "{beyond:?}");
+        // 0 and 100 of 1000: 50 off each, so sqrt(2 * 50^2 * 2) / 2000 = 5 %, and t(1) = 12.706.
+        assert!((beyond.ci95.unwrap() - 0.05 * 12.706_205).abs() < 1e-6, "{beyond:?}");
+        assert_eq!(
+            part_beyond(&runs, Span::from_us(1100)),
+            Estimate { value: 0.0, ci95: Some(0.0) }
+        );
+        assert_eq!(part_beyond(&runs[..1], Span::from_us(500)).ci95, None);
+        assert!(part_beyond(&[], Span::ZERO).value.is_nan());
     }
 
     #[test]
