@@ -47,6 +47,13 @@ pub(crate) fn keep_whole(table: &mut Table, count: usize) {
     }
 }
 
+/// Keeps every column of a text table but the first as wide as its content.
+pub(crate) fn keep_whole_after_first(table: &mut Table) {
+    for column in table.column_iter_mut().skip(1) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
+    }
+}
+
 /// Aligns the columns from `first` on to the right, for figures.
 pub(crate) fn align_right(table: &mut Table, first: usize) {
     for column in table.column_iter_mut().skip(first) {

@@ -3,7 +3,7 @@
 
 use slotcast_lab::{Claim, Estimate, Findings, Mode, Outcome, Part, Repeated, Row};
 
-use crate::format::{align_right, estimate, figure, narrow_table, table};
+use crate::format::{align_right, estimate, figure, keep_whole_after_first, narrow_table, table};
 
 /// Claims and figures that failed which are named; the rest are counted.
 const NAMED: usize = 8;
@@ -30,12 +30,19 @@ pub(crate) fn rows_tables(part: &Part, findings: &Findings) -> String {
 fn rows_table(how: &str, rows: &[&Row]) -> String {
     let mut table = narrow_table(&[how, "published", "measured ± 95 %", "off", "unit"]);
     let (mut derived, mut from) = (false, Vec::new());
+    let mut place = "";
     for row in rows {
+        let (own, name) = row.id.rsplit_once('/').unwrap_or(("", &row.id));
+        if own != place {
+            place = own;
+            // Wrapped between its parts.
+            table.add_row([own.replace('/', " / ")]);
+        }
         let mark = if row.derived_from.is_some() { "*" } else { "" };
         derived |= row.derived_from.is_some();
         from.extend(row.derived_from);
         table.add_row([
-            format!("{}{mark}", row.id),
+            format!("  {name}{mark}"),
             row.published.map_or("-".into(), figure),
             estimate(Estimate { value: row.measured, ci95: row.ci95 }),
             row.deviation_pct.map_or("-".into(), |percent| format!("{percent:+.1} %")),
@@ -43,6 +50,7 @@ fn rows_table(how: &str, rows: &[&Row]) -> String {
         ]);
     }
     align_right(&mut table, 1);
+    keep_whole_after_first(&mut table);
     from.sort_unstable();
     from.dedup();
     let note = match derived {
