@@ -64,7 +64,7 @@ fn the_steady_state_differs_only_in_length_and_statistics() {
         expected.run = long.scenario.run.clone();
         expected.quirks.early_statistics = false;
         // What happens at the start is left out of the steady state.
-        expected.workload.start_spread = Span::ZERO;
+        expected.workload.start_interval = Span::ZERO;
         assert_eq!(long.scenario, expected);
     }
 }
