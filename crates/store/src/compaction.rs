@@ -5,27 +5,13 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::footer::{Entry, Trailer};
-use crate::index::{Index, Place, Usage};
+use crate::index::{Index, Place};
 use crate::io::{DiskError, Op, OpId, Output, SegmentId};
 use crate::record::{Identity, Kind};
 use crate::store::{TRIES, content_at};
 
 /// Bytes that are read or wait to be written at a time.
 const AHEAD: u64 = 8 << 20;
-
-/// The segment of `sealed` of which the least holds, if that is under `share` percent of what was
-/// written to it and not more than `room` bytes.
-pub(crate) fn victim<'a>(
-    sealed: impl Iterator<Item = (&'a SegmentId, &'a Usage)>,
-    share: u64,
-    room: u64,
-) -> Option<SegmentId> {
-    sealed
-        .filter(|(_, usage)| usage.live * 100 < usage.written * share || usage.written == 0)
-        .filter(|(_, usage)| usage.live <= room)
-        .min_by_key(|(segment, usage)| (usage.live, **segment))
-        .map(|(segment, _)| *segment)
-}
 
 #[derive(Debug)]
 enum Stage {

@@ -8,6 +8,7 @@ use slotcast_protocol::ranges::RangeSum;
 use crate::footer::Entry;
 use crate::io::SegmentId;
 use crate::record::{Kind, Record};
+use crate::segments::Segments;
 use crate::sums::Sums;
 
 /// Where a record is.
@@ -37,25 +38,16 @@ struct Removal {
     sequence: u64,
 }
 
-/// What a segment holds.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Usage {
-    /// Bytes of records, live or not.
-    pub(crate) written: u64,
-    /// Bytes of records that hold.
-    pub(crate) live: u64,
-}
-
 /// The index of a store. Every operation is O(log n).
 ///
 /// About 100 bytes of memory a chunk.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Index {
     chunks: BTreeMap<ChunkId, Live>,
     removals: BTreeMap<ChunkId, Removal>,
     /// Records of puts that hold no more and are still on disk, of each chunk that has any.
     void: BTreeMap<ChunkId, u32>,
-    pub(crate) segments: BTreeMap<SegmentId, Usage>,
+    pub(crate) segments: Segments,
     live_bytes: u64,
     /// Chunks that could not be read.
     unreadable: usize,
@@ -64,6 +56,19 @@ pub(crate) struct Index {
 }
 
 impl Index {
+    /// Of a store that compacts segments of which less than `compact_below` percent holds.
+    pub(crate) fn new(compact_below: u8) -> Index {
+        Index {
+            chunks: BTreeMap::new(),
+            removals: BTreeMap::new(),
+            void: BTreeMap::new(),
+            segments: Segments::new(compact_below),
+            live_bytes: 0,
+            unreadable: 0,
+            sums: Sums::default(),
+        }
+    }
+
     /// A chunk that is stored, and can be read as far as is known.
     pub(crate) fn get(&self, chunk: &ChunkId) -> Option<Live> {
         self.find(chunk).filter(|live| !live.is_unreadable)
@@ -136,7 +141,7 @@ impl Index {
     pub(crate) fn add(&mut self, segment: SegmentId, entry: Entry) {
         let Entry { record, offset } = entry;
         let place = Place { segment, offset };
-        self.segments.entry(segment).or_default().written += record.extent();
+        self.segments.wrote(segment, record.extent());
         match record.kind {
             Kind::Put => self.add_put(record, place),
             Kind::Removal => self.add_removal(record, place),
@@ -157,14 +162,14 @@ impl Index {
             self.retire(chunk, live);
         }
         if let Some(removal) = self.removals.remove(&chunk) {
-            self.usage(removal.place.segment).live -= REMOVAL_EXTENT;
+            self.segments.voids(removal.place.segment, REMOVAL_EXTENT);
         }
         let Record { length, sequence, replicas, .. } = record;
         let live = Live { place, length, replicas, is_unreadable: false, sequence };
         self.chunks.insert(chunk, live);
         self.sums.add(&chunk, replicas);
         self.live_bytes += u64::from(length);
-        self.usage(place.segment).live += record.extent();
+        self.segments.holds(place.segment, record.extent());
     }
 
     fn add_removal(&mut self, record: Record, place: Place) {
@@ -180,13 +185,11 @@ impl Index {
             if old.sequence > record.sequence {
                 return;
             }
-            if let Some(usage) = self.segments.get_mut(&old.place.segment) {
-                usage.live -= REMOVAL_EXTENT;
-            }
+            self.segments.voids(old.place.segment, REMOVAL_EXTENT);
         }
         let Record { sequence, .. } = record;
         self.removals.insert(chunk, Removal { place, sequence });
-        self.usage(place.segment).live += REMOVAL_EXTENT;
+        self.segments.holds(place.segment, REMOVAL_EXTENT);
     }
 
     /// A put's record holds no more, and is still on disk.
@@ -202,7 +205,7 @@ impl Index {
             self.sums.remove(&chunk, live.replicas);
         }
         self.live_bytes -= u64::from(live.length);
-        self.usage(live.place.segment).live -= extent_of(live.length);
+        self.segments.voids(live.place.segment, extent_of(live.length));
     }
 
     /// The record at `place` cannot be read: the chunk is not stored here any more. Its record counts
@@ -235,15 +238,12 @@ impl Index {
 
     fn drop_removal(&mut self, chunk: &ChunkId) {
         let Some(removal) = self.removals.remove(chunk) else { return };
-        // Where bits have rotted, its own segment may have been deleted before.
-        if let Some(usage) = self.segments.get_mut(&removal.place.segment) {
-            usage.live -= REMOVAL_EXTENT;
-        }
+        self.segments.voids(removal.place.segment, REMOVAL_EXTENT);
     }
 
     /// The segment with these records is deleted; nothing in it holds.
     pub(crate) fn delete(&mut self, segment: SegmentId, entries: &[Entry]) {
-        self.segments.remove(&segment);
+        self.segments.remove(segment);
         for Entry { record, .. } in entries.iter().filter(|e| e.record.kind == Kind::Put) {
             let left = self.void.get_mut(&record.chunk).map(|count| {
                 *count -= 1;
@@ -254,10 +254,6 @@ impl Index {
                 self.drop_removal(&record.chunk);
             }
         }
-    }
-
-    fn usage(&mut self, segment: SegmentId) -> &mut Usage {
-        self.segments.get_mut(&segment).expect("a segment with records is known")
     }
 }
 
@@ -282,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_removal_is_needed_as_long_as_what_it_voids_is_on_disk() {
-        let mut index = Index::default();
+        let mut index = Index::new(50);
         let put = entry(Kind::Put, 1, 1, 0);
         let removal = entry(Kind::Removal, 1, 2, 0);
         index.add(SegmentId(0), put);
@@ -291,7 +287,7 @@ mod tests {
         assert!(index.holds(SegmentId(1), &removal));
         index.delete(SegmentId(0), &[put]);
         assert!(!index.holds(SegmentId(1), &removal));
-        assert_eq!(index.segments[&SegmentId(1)].live, 0);
+        assert_eq!(index.segments.usage(SegmentId(1)).map(|usage| usage.live), Some(0));
     }
 
     proptest! {
@@ -311,7 +307,7 @@ mod tests {
                 })
                 .collect();
             let build = |records: &[(SegmentId, Entry)]| {
-                let mut index = Index::default();
+                let mut index = Index::new(50);
                 for (segment, entry) in records {
                     index.add(*segment, *entry);
                 }
@@ -328,9 +324,9 @@ mod tests {
             for (segment, entry) in &records {
                 prop_assert_eq!(straight.holds(*segment, entry), other.holds(*segment, entry));
             }
-            for (segment, usage) in &straight.segments {
-                prop_assert_eq!(usage.live, other.segments[segment].live);
-                let held = records.iter().filter(|(s, e)| s == segment && straight.holds(*s, e));
+            for (segment, usage) in straight.segments.usages() {
+                prop_assert_eq!(Some(usage), other.segments.usage(segment));
+                let held = records.iter().filter(|(s, e)| *s == segment && straight.holds(*s, e));
                 prop_assert_eq!(usage.live, held.map(|(_, e)| e.record.extent()).sum::<u64>());
             }
             // The last record of a chunk decides.

@@ -46,6 +46,7 @@ mod index;
 mod opening;
 mod record;
 mod scan;
+mod segments;
 mod store;
 mod sums;
 

@@ -1,5 +1,6 @@
 //! Finds out what is on disk: the footers of full segments, and the records of the others.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -18,7 +19,7 @@ pub(crate) struct Unfinished {
 }
 
 /// What was found.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) index: Index,
     /// Segments without a footer, oldest first.
@@ -32,13 +33,27 @@ pub(crate) struct Found {
     pub(crate) unreadable: u32,
 }
 
+impl Found {
+    /// Nothing so far; what is found goes to `index`.
+    fn new(index: Index) -> Found {
+        Found {
+            index,
+            unfinished: Vec::new(),
+            newest: None,
+            last_sequence: 0,
+            damaged: 0,
+            unreadable: 0,
+        }
+    }
+}
+
 /// What comes next.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// This operation, and its result.
     Ask(Op),
     /// Everything is known.
-    Found(Found),
+    Found(Box<Found>),
     /// There is no store.
     Failed(DiskError),
 }
@@ -66,8 +81,8 @@ pub(crate) struct Opening {
 
 impl Opening {
     /// Begins with [`Op::List`].
-    pub(crate) fn new(identity: Identity, size: u64) -> Opening {
-        let (rest, found) = (VecDeque::new(), Found::default());
+    pub(crate) fn new(identity: Identity, size: u64, index: Index) -> Opening {
+        let (rest, found) = (VecDeque::new(), Found::new(index));
         Opening { identity, size, stage: Stage::Listing, rest, asked: (Op::List, 1), found }
     }
 
@@ -160,7 +175,7 @@ impl Opening {
         self.add(segment, &scan.entries);
         if scan.entries.is_empty() {
             // The spare one, or what is left of an attempt to make it.
-            self.found.index.segments.remove(&segment);
+            self.found.index.segments.remove(segment);
             return Step::Ask(Op::Delete { segment });
         }
         let end = scan.end.next_multiple_of(BLOCK);
@@ -169,7 +184,7 @@ impl Opening {
     }
 
     fn add(&mut self, segment: SegmentId, entries: &[Entry]) {
-        self.found.index.segments.entry(segment).or_default();
+        self.found.index.segments.insert(segment);
         for entry in entries {
             self.found.last_sequence = self.found.last_sequence.max(entry.record.sequence);
             self.found.index.add(segment, *entry);
@@ -181,8 +196,11 @@ impl Opening {
             self.stage = Stage::Trailer(segment);
             return Step::Ask(footer::probe(segment, self.size));
         }
-        let mut found = core::mem::take(&mut self.found);
+        let none = Found::new(Index::new(0));
+        let mut found = core::mem::replace(&mut self.found, none);
         found.index.settle();
-        Step::Found(found)
+        let open = found.unfinished.iter().map(|(segment, _)| *segment).collect();
+        found.index.segments.seal_all_but(&open);
+        Step::Found(Box::new(found))
     }
 }

@@ -6,7 +6,6 @@ mod writing;
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use slotcast_protocol::ChunkId;
@@ -251,11 +250,6 @@ pub struct Store {
     newest: Option<SegmentId>,
     compaction: Option<Compaction>,
     compactions: u64,
-    /// Segments that compaction leaves alone for now: their footer cannot be read, or there was no room.
-    avoided: BTreeSet<SegmentId>,
-    /// Segments with chunks that could not be read, and how many: they are not compacted, since that would delete
-    /// them.
-    held_back: BTreeMap<SegmentId, u32>,
     /// Chunks that were found so, since a read went well.
     unread_in_a_row: u32,
     reading: BTreeMap<OpId, Reading>,
@@ -276,12 +270,13 @@ impl Store {
             "a segment is a multiple of 4096 from 64 KiB to 2 GiB, not {segment_size}"
         );
         assert!(segments >= 3, "a store needs 3 segments, not {segments}");
-        let opening = Box::new(Opening::new(identity, segment_size));
+        let index = Index::new(config.compact_below);
+        let opening = Box::new(Opening::new(identity, segment_size, index));
         let mut store = Store {
             config,
             opening: None,
             trouble: None,
-            index: Index::default(),
+            index: Index::new(config.compact_below),
             queue: Queue::default(),
             writing: None,
             active: None,
@@ -292,8 +287,6 @@ impl Store {
             newest: None,
             compaction: None,
             compactions: 0,
-            avoided: BTreeSet::new(),
-            held_back: BTreeMap::new(),
             unread_in_a_row: 0,
             reading: BTreeMap::new(),
             last_op: 0,
@@ -315,16 +308,15 @@ impl Store {
         }
     }
 
-    /// Numbers for people. O(segments).
+    /// Numbers for people. O(1).
     pub fn statistics(&self) -> Statistics {
-        let usage = self.index.segments.values();
         let spare = u32::from(matches!(self.spare, Spare::Ready(_)));
         Statistics {
             chunks: self.index.len() as u64,
             unreadable_chunks: self.index.unreadable() as u64,
             content_bytes: self.index.content_bytes(),
             segments: u32::try_from(self.index.segments.len()).expect("counted in u32") + spare,
-            void_bytes: usage.map(|usage| usage.written - usage.live).sum(),
+            void_bytes: self.index.segments.void_bytes(),
             ..self.statistics
         }
     }
@@ -401,7 +393,7 @@ impl Store {
                     self.trouble = Some(Standing::Failed(error));
                     effects.push(Effect::NotOpened(error));
                 }
-                Step::Found(found) => self.opened(found, effects),
+                Step::Found(found) => self.opened(*found, effects),
             };
         }
         if let Some(reading) = self.reading.remove(&op) {
@@ -410,7 +402,8 @@ impl Store {
             self.compacted(op, result, effects);
         } else if matches!(self.spare, Spare::Creating(asked, _) if asked == op) {
             self.created(&result, effects);
-        } else if self.sealing.take_if(|sealing| sealing.op == op).is_some() {
+        } else if let Some(sealed) = self.sealing.take_if(|sealing| sealing.op == op) {
+            self.index.segments.seal(sealed.segment);
             if let Err(error) = result {
                 self.stop_writing(error, effects);
             }

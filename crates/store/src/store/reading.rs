@@ -6,7 +6,7 @@ use slotcast_protocol::ChunkId;
 
 use super::{Effect, ReadError, Reading, Standing, Store, Ticket};
 use crate::index::Place;
-use crate::io::{DiskError, Op, Output, SegmentId};
+use crate::io::{DiskError, Op, Output};
 use crate::record::HEADER;
 
 /// How often a read is tried that fails, one right after the other.
@@ -67,17 +67,7 @@ impl Store {
     pub(super) fn can_read(&mut self, chunk: ChunkId, place: Place) {
         self.unread_in_a_row = 0;
         if self.index.set_unreadable(&chunk, place, false) {
-            self.release(place.segment);
-        }
-    }
-
-    /// One chunk fewer keeps the segment from being compacted.
-    pub(super) fn release(&mut self, segment: SegmentId) {
-        if let Some(count) = self.held_back.get_mut(&segment) {
-            *count -= 1;
-            if *count == 0 {
-                self.held_back.remove(&segment);
-            }
+            self.index.segments.release(place.segment);
         }
     }
 
@@ -92,7 +82,7 @@ impl Store {
     ) {
         // That a chunk of which it is known, or that is elsewhere by now, cannot be read says nothing new.
         if self.index.set_unreadable(&chunk, place, true) {
-            *self.held_back.entry(place.segment).or_default() += 1;
+            self.index.segments.hold_back(place.segment);
             let replicas = self.index.find(&chunk).map_or(0, |live| live.replicas);
             effects.push(Effect::Unreadable(chunk, self.meant(replicas)));
             self.unread_in_a_row += 1;
@@ -108,7 +98,7 @@ impl Store {
         if let Some(live) = self.index.find(&chunk).filter(|live| live.place == place) {
             self.index.lose(chunk, place);
             if live.is_unreadable {
-                self.release(place.segment);
+                self.index.segments.release(place.segment);
             }
             self.statistics.lost += 1;
             effects.push(Effect::Lost(chunk, self.meant(live.replicas)));

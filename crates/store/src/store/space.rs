@@ -9,6 +9,7 @@ use crate::footer;
 use crate::index::Place;
 use crate::io::{DiskError, Op, OpId, Output, SegmentId};
 use crate::record::BLOCK;
+use crate::segments::Need;
 
 impl Store {
     pub(super) fn make_spare(&mut self, effects: &mut Vec<Effect>) {
@@ -70,28 +71,17 @@ impl Store {
     }
 
     fn victim(&self) -> Option<SegmentId> {
-        let active = self.active.as_ref();
-        let unsealed = |segment: &SegmentId| {
-            active.is_some_and(|active| active.segment == *segment)
-                || self.unsealed.iter().any(|(of, _)| of == segment)
-                || self.sealing.is_some_and(|sealing| sealing.segment == *segment)
-        };
-        let sealed = self.index.segments.iter().filter(|(segment, _)| {
-            let is_left_alone =
-                self.avoided.contains(segment) || self.held_back.contains_key(segment);
-            !is_left_alone && !unsealed(segment)
-        });
         if !self.is_full {
-            return compaction::victim(sealed, u64::from(self.config.compact_below), u64::MAX);
+            return self.index.segments.victim(Need::Routine);
         }
-        // The store is full: whatever gives room, if it fits into what is left.
+        // What holds must fit into what is left.
+        let active = self.active.as_ref();
         let written = active.map_or(0, |active| active.end);
         let waiting = self.queue.bytes + BLOCK;
         let footer = footer::length(active.map_or(0, |active| active.entries.len()));
         let room = self.config.segment_size.saturating_sub(written + waiting + footer);
         // Each record copied takes an entry, and at worst a batch of its own.
-        let room = room / 2;
-        compaction::victim(sealed, 95, room)
+        self.index.segments.victim(Need::Room(room / 2))
     }
 
     pub(super) fn compacted(
@@ -139,12 +129,12 @@ impl Store {
                 self.compaction = None;
             }
             Step::GiveUp => {
-                self.avoided.insert(segment);
+                self.index.segments.avoid(segment);
                 self.compaction = None;
             }
             Step::Deleted(entries) => {
                 self.index.delete(segment, &entries);
-                self.avoided.clear();
+                self.index.segments.avoid_none();
                 self.compaction = None;
                 self.statistics.compacted += 1;
                 if self.spare == Spare::Refused {

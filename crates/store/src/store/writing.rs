@@ -84,7 +84,7 @@ impl Store {
         if self.active.is_none()
             && let Spare::Ready(segment) = self.spare
         {
-            self.index.segments.entry(segment).or_default();
+            self.index.segments.insert(segment);
             self.active = Some(Active { segment, entries: Vec::new(), end: 0 });
             self.spare = Spare::None;
             self.make_spare(effects);
@@ -159,7 +159,7 @@ impl Store {
             let before = before.filter(|live| live.is_unreadable);
             if let Some(before) = before.filter(|before| now != Some(before.place)) {
                 // What could not be read there is not needed any more.
-                self.release(before.place.segment);
+                self.index.segments.release(before.place.segment);
             }
             let ticket = match asker {
                 Asker::Ticket(ticket) => ticket,
@@ -172,7 +172,7 @@ impl Store {
                 }
             };
             if record.kind == Kind::Removal {
-                self.avoided.clear();
+                self.index.segments.avoid_none();
             }
             let told = |ticket, first: bool| match record.kind {
                 Kind::Put => Effect::Stored { ticket, already: !first },
@@ -212,7 +212,7 @@ impl Store {
         let Asker::Ticket(ticket) = asker else {
             // The segment that the copy was to replace stays, until there is more room.
             if let Some(compaction) = self.compaction.take() {
-                self.avoided.insert(compaction.segment);
+                self.index.segments.avoid(compaction.segment);
             }
             return;
         };
