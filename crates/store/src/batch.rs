@@ -8,6 +8,7 @@ use bytes::Bytes;
 use slotcast_protocol::ChunkId;
 
 use crate::footer::Entry;
+use crate::index::Place;
 use crate::record::{BLOCK, HEADER, Identity, Record};
 use crate::store::Ticket;
 
@@ -23,8 +24,8 @@ pub(crate) struct Waiting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asker {
     Ticket(Ticket),
-    /// The compaction with this number copies it.
-    Compaction(u64),
+    /// The compaction with this number copies it, from there.
+    Compaction(u64, Place),
 }
 
 /// Records in the order in which they came, until they are on disk.

@@ -1,14 +1,17 @@
 //! Which record of a chunk holds, and what of a segment is still of use.
 
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 use slotcast_protocol::ChunkId;
 use slotcast_protocol::ranges::RangeSum;
 
+use crate::chunks::Chunks;
 use crate::footer::Entry;
 use crate::io::SegmentId;
 use crate::record::{Kind, Record};
 use crate::segments::Segments;
+use crate::sequences::Sequences;
 use crate::sums::Sums;
 
 /// Where a record is.
@@ -19,7 +22,7 @@ pub(crate) struct Place {
 }
 
 /// A chunk that is stored.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Live {
     pub(crate) place: Place,
     pub(crate) length: u32,
@@ -28,7 +31,6 @@ pub(crate) struct Live {
     /// The disk could not read it when that was last tried: it does not count as stored, and its record is kept,
     /// since it may be readable another time.
     pub(crate) is_unreadable: bool,
-    sequence: u64,
 }
 
 /// A removal that must be kept, because a record that it voids is still on disk.
@@ -38,16 +40,43 @@ struct Removal {
     sequence: u64,
 }
 
+/// Where a record comes from that is on disk now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// It was asked for, and no record is younger.
+    New,
+    /// Compaction has copied the record that was there, which held when the copy was made.
+    CopyOf(Place),
+}
+
+/// What a new record means to the one of the chunk that holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Age {
+    /// The store is open: what is older follows from where the record comes from.
+    Known(Origin),
+    /// It is being opened: sequence numbers decide.
+    BySequence,
+}
+
+/// Entries that are gathered before they are added. In the order of names, neighbours go to the same part of the
+/// index, which is then in the processor's cache.
+const GATHERED: usize = 1 << 18;
+
 /// The index of a store. Every operation is O(log n).
 ///
-/// About 100 bytes of memory a chunk.
+/// Once the store is open nothing is known of the sequence numbers of its records: a new record is younger than all
+/// others, and of a copy it is known which record it is a copy of.
 #[derive(Debug)]
 pub(crate) struct Index {
-    chunks: BTreeMap<ChunkId, Live>,
+    chunks: Chunks,
     removals: BTreeMap<ChunkId, Removal>,
     /// Records of puts that hold no more and are still on disk, of each chunk that has any.
     void: BTreeMap<ChunkId, u32>,
     pub(crate) segments: Segments,
+    /// Records that were found and are not added yet.
+    found: Vec<(SegmentId, Entry)>,
+    /// While the store is opened: of all records that were found.
+    sequences: Sequences,
     live_bytes: u64,
     /// Chunks that could not be read.
     unreadable: usize,
@@ -56,13 +85,16 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Of a store that compacts segments of which less than `compact_below` percent holds.
-    pub(crate) fn new(compact_below: u8) -> Index {
+    /// Of a store with segments of so many bytes, that compacts those of which less than `compact_below` percent
+    /// holds.
+    pub(crate) fn new(segment_size: u64, compact_below: u8) -> Index {
         Index {
-            chunks: BTreeMap::new(),
+            chunks: Chunks::new(segment_size),
             removals: BTreeMap::new(),
             void: BTreeMap::new(),
             segments: Segments::new(compact_below),
+            found: Vec::new(),
+            sequences: Sequences::default(),
             live_bytes: 0,
             unreadable: 0,
             sums: Sums::default(),
@@ -76,7 +108,7 @@ impl Index {
 
     /// The same, whether it could be read or not.
     pub(crate) fn find(&self, chunk: &ChunkId) -> Option<Live> {
-        self.chunks.get(chunk).copied()
+        self.chunks.get(chunk, &self.segments)
     }
 
     /// The record at `place` could not be read, or could; whether that is news.
@@ -86,23 +118,22 @@ impl Index {
         place: Place,
         is_unreadable: bool,
     ) -> bool {
-        let Some(live) = self.chunks.get_mut(chunk).filter(|live| live.place == place) else {
+        let live = self.find(chunk).filter(|live| live.place == place);
+        let Some(live) = live.filter(|live| live.is_unreadable != is_unreadable) else {
             return false;
         };
-        let is_news = live.is_unreadable != is_unreadable;
-        live.is_unreadable = is_unreadable;
-        match (is_news, is_unreadable) {
-            (true, true) => {
+        self.chunks.set(chunk, &Live { is_unreadable, ..live }, &self.segments);
+        match is_unreadable {
+            true => {
                 self.unreadable += 1;
                 self.sums.remove(chunk, live.replicas);
             }
-            (true, false) => {
+            false => {
                 self.unreadable -= 1;
                 self.sums.add(chunk, live.replicas);
             }
-            (false, _) => {}
         }
-        is_news
+        true
     }
 
     /// How many chunks could not be read.
@@ -113,7 +144,7 @@ impl Index {
     /// Whether something on disk would bring the chunk back if it were not removed: it is stored, or a
     /// record of it that could not be read still lies about.
     pub(crate) fn can_be_removed(&self, chunk: &ChunkId) -> bool {
-        self.chunks.contains_key(chunk)
+        self.chunks.contains(chunk)
             || (self.void.contains_key(chunk) && !self.removals.contains_key(chunk))
     }
 
@@ -132,53 +163,110 @@ impl Index {
     }
 
     /// Names in order, from `from` on.
-    pub(crate) fn names(&self, from: ChunkId) -> impl Iterator<Item = &ChunkId> {
-        let readable = |(_, live): &(&ChunkId, &Live)| !live.is_unreadable;
-        self.chunks.range(from..).filter(readable).map(|(chunk, _)| chunk)
+    pub(crate) fn names(&self, from: ChunkId) -> impl Iterator<Item = ChunkId> {
+        self.chunks.readable(from)
     }
 
-    /// A record is on disk. Records may be told in any order, copies included.
-    pub(crate) fn add(&mut self, segment: SegmentId, entry: Entry) {
+    /// These records were found in a segment when the store was opened. Segments may be told in any order, copies
+    /// included. [`Index::settle`] must follow.
+    pub(crate) fn found(&mut self, segment: SegmentId, entries: &[Entry]) {
+        self.segments.insert(segment);
+        self.sequences.add(segment, entries);
+        self.found.extend(entries.iter().map(|entry| (segment, *entry)));
+        if self.found.len() >= GATHERED {
+            self.add_found();
+        }
+    }
+
+    fn add_found(&mut self) {
+        self.sequences.sort();
+        let mut found = core::mem::take(&mut self.found);
+        // Of equal records the one that was told last holds: this sort keeps their order.
+        found.sort_by(|(_, a), (_, b)| {
+            let (a, b) = (&a.record.chunk.0, &b.record.chunk.0);
+            first_bytes(a).cmp(&first_bytes(b)).then_with(|| a.cmp(b))
+        });
+        for (segment, entry) in &found {
+            self.add_of(*segment, *entry, Age::BySequence);
+        }
+        found.clear();
+        self.found = found;
+    }
+
+    /// After everything was found: nothing is found any more, and removals that void nothing are of no use.
+    pub(crate) fn settle(&mut self) {
+        self.add_found();
+        self.found = Vec::new();
+        self.sequences = Sequences::default();
+        let useless = |chunk: &ChunkId| !self.void.contains_key(chunk);
+        let found: Vec<ChunkId> =
+            self.removals.keys().filter(|chunk| useless(chunk)).copied().collect();
+        for chunk in found {
+            self.drop_removal(&chunk);
+        }
+    }
+
+    /// A record was written, and is on disk; the store is open.
+    pub(crate) fn add(&mut self, segment: SegmentId, entry: Entry, origin: Origin) {
+        self.add_of(segment, entry, Age::Known(origin));
+    }
+
+    fn add_of(&mut self, segment: SegmentId, entry: Entry, age: Age) {
         let Entry { record, offset } = entry;
         let place = Place { segment, offset };
         self.segments.wrote(segment, record.extent());
         match record.kind {
-            Kind::Put => self.add_put(record, place),
-            Kind::Removal => self.add_removal(record, place),
+            Kind::Put => self.add_put(record, place, age),
+            Kind::Removal => self.add_removal(record, place, age),
         }
     }
 
-    fn add_put(&mut self, record: Record, place: Place) {
+    fn add_put(&mut self, record: Record, place: Place, age: Age) {
         let chunk = record.chunk;
-        let live = self.chunks.get(&chunk).copied();
-        // Of two copies the one that was written later is as good, and stays when the other goes.
-        let beaten = live.is_some_and(|live| live.sequence > record.sequence);
+        let live = self.find(&chunk);
+        let beaten = match age {
+            Age::Known(Origin::New) => false,
+            // The copied record held: if another one does now, that was written meanwhile; and if none does, the chunk
+            // was removed, or lost.
+            Age::Known(Origin::CopyOf(from)) => live.is_none_or(|live| live.place != from),
+            // Of two copies the one that was written later is as good, and stays when the other goes.
+            Age::BySequence => {
+                live.is_some_and(|live| self.sequences.of(live.place) > Some(record.sequence))
+            }
+        };
         let removed = self.removals.get(&chunk).is_some_and(|r| r.sequence > record.sequence);
         if beaten || removed {
             *self.void.entry(chunk).or_default() += 1;
             return;
         }
         if let Some(live) = live {
-            self.retire(chunk, live);
+            self.count_out(&chunk, &live);
+            *self.void.entry(chunk).or_default() += 1;
         }
         if let Some(removal) = self.removals.remove(&chunk) {
             self.segments.voids(removal.place.segment, REMOVAL_EXTENT);
         }
-        let Record { length, sequence, replicas, .. } = record;
-        let live = Live { place, length, replicas, is_unreadable: false, sequence };
-        self.chunks.insert(chunk, live);
+        let Record { length, replicas, .. } = record;
+        let live = Live { place, length, replicas, is_unreadable: false };
+        self.chunks.set(&chunk, &live, &self.segments);
         self.sums.add(&chunk, replicas);
         self.live_bytes += u64::from(length);
         self.segments.holds(place.segment, record.extent());
     }
 
-    fn add_removal(&mut self, record: Record, place: Place) {
+    fn add_removal(&mut self, record: Record, place: Place, age: Age) {
         let chunk = record.chunk;
-        if let Some(live) = self.chunks.get(&chunk).copied() {
-            if live.sequence > record.sequence {
+        if let Some(live) = self.find(&chunk) {
+            let is_older = match age {
+                Age::Known(Origin::New) => false,
+                // The copied removal held, so the chunk was not stored: it was put meanwhile.
+                Age::Known(Origin::CopyOf(_)) => true,
+                Age::BySequence => self.sequences.of(live.place) > Some(record.sequence),
+            };
+            if is_older {
                 return;
             }
-            self.retire(chunk, live);
+            self.retire(chunk, &live);
         }
         if let Some(old) = self.removals.get(&chunk).copied() {
             // As of puts, of two copies the one that was written later stays: that may be in an older segment.
@@ -193,16 +281,17 @@ impl Index {
     }
 
     /// A put's record holds no more, and is still on disk.
-    fn retire(&mut self, chunk: ChunkId, live: Live) {
-        self.forget(chunk, live);
+    fn retire(&mut self, chunk: ChunkId, live: &Live) {
+        self.chunks.remove(&chunk);
+        self.count_out(&chunk, live);
         *self.void.entry(chunk).or_default() += 1;
     }
 
-    fn forget(&mut self, chunk: ChunkId, live: Live) {
-        self.chunks.remove(&chunk);
+    /// What was counted for a record is not any more.
+    fn count_out(&mut self, chunk: &ChunkId, live: &Live) {
         self.unreadable -= usize::from(live.is_unreadable);
         if !live.is_unreadable {
-            self.sums.remove(&chunk, live.replicas);
+            self.sums.remove(chunk, live.replicas);
         }
         self.live_bytes -= u64::from(live.length);
         self.segments.voids(live.place.segment, extent_of(live.length));
@@ -211,8 +300,8 @@ impl Index {
     /// The record at `place` cannot be read: the chunk is not stored here any more. Its record counts
     /// as void until its segment is deleted.
     pub(crate) fn lose(&mut self, chunk: ChunkId, place: Place) {
-        if let Some(live) = self.chunks.get(&chunk).copied().filter(|live| live.place == place) {
-            self.retire(chunk, live);
+        if let Some(live) = self.find(&chunk).filter(|live| live.place == place) {
+            self.retire(chunk, &live);
         }
     }
 
@@ -221,18 +310,8 @@ impl Index {
         let place = Place { segment, offset: entry.offset };
         let chunk = &entry.record.chunk;
         match entry.record.kind {
-            Kind::Put => self.chunks.get(chunk).is_some_and(|live| live.place == place),
+            Kind::Put => self.find(chunk).is_some_and(|live| live.place == place),
             Kind::Removal => self.removals.get(chunk).is_some_and(|r| r.place == place),
-        }
-    }
-
-    /// After everything was added: removals that void nothing are of no use.
-    pub(crate) fn settle(&mut self) {
-        let useless = |chunk: &ChunkId| !self.void.contains_key(chunk);
-        let found: alloc::vec::Vec<ChunkId> =
-            self.removals.keys().filter(|chunk| useless(chunk)).copied().collect();
-        for chunk in found {
-            self.drop_removal(&chunk);
         }
     }
 
@@ -257,6 +336,10 @@ impl Index {
     }
 }
 
+fn first_bytes(name: &[u8; 32]) -> u64 {
+    u64::from_be_bytes(*name.first_chunk().expect("a name is longer"))
+}
+
 const REMOVAL_EXTENT: u64 = crate::record::HEADER as u64;
 
 fn extent_of(length: u32) -> u64 {
@@ -267,7 +350,6 @@ fn extent_of(length: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
     use proptest::prelude::*;
 
     fn entry(kind: Kind, chunk: u8, sequence: u64, offset: u32) -> Entry {
@@ -278,16 +360,42 @@ mod tests {
 
     #[test]
     fn a_removal_is_needed_as_long_as_what_it_voids_is_on_disk() {
-        let mut index = Index::new(50);
+        let mut index = Index::new(64 << 20, 50);
         let put = entry(Kind::Put, 1, 1, 0);
         let removal = entry(Kind::Removal, 1, 2, 0);
-        index.add(SegmentId(0), put);
-        index.add(SegmentId(1), removal);
+        index.found(SegmentId(0), &[put]);
+        index.found(SegmentId(1), &[removal]);
+        index.settle();
         assert!(index.get(&ChunkId([1; 32])).is_none());
         assert!(index.holds(SegmentId(1), &removal));
         index.delete(SegmentId(0), &[put]);
         assert!(!index.holds(SegmentId(1), &removal));
         assert_eq!(index.segments.usage(SegmentId(1)).map(|usage| usage.live), Some(0));
+    }
+
+    /// Of a copy it is known which record it is a copy of, and that is enough.
+    #[test]
+    fn a_copy_holds_only_where_the_original_does() {
+        let chunk = ChunkId([1; 32]);
+        let original = Place { segment: SegmentId(0), offset: 0 };
+        let copy = Origin::CopyOf(original);
+        let mut index = Index::new(64 << 20, 50);
+        index.add(SegmentId(0), entry(Kind::Put, 1, 1, 0), Origin::New);
+        index.add(SegmentId(1), entry(Kind::Put, 1, 1, 0), copy);
+        let place = |index: &Index| index.find(&chunk).map(|live| live.place.segment.0);
+        assert_eq!(place(&index), Some(1));
+        // Put anew while a second copy of it was on its way.
+        index.add(SegmentId(2), entry(Kind::Put, 1, 2, 0), Origin::New);
+        index.add(SegmentId(3), entry(Kind::Put, 1, 1, 0), copy);
+        assert_eq!(place(&index), Some(2));
+        // Removed, put again, and then comes a copy of the removal.
+        index.add(SegmentId(4), entry(Kind::Removal, 1, 3, 0), Origin::New);
+        index.add(SegmentId(5), entry(Kind::Put, 1, 1, 0), copy);
+        assert_eq!(place(&index), None);
+        index.add(SegmentId(6), entry(Kind::Put, 1, 4, 0), Origin::New);
+        let removal = Place { segment: SegmentId(4), offset: 0 };
+        index.add(SegmentId(7), entry(Kind::Removal, 1, 3, 0), Origin::CopyOf(removal));
+        assert_eq!(place(&index), Some(6));
     }
 
     proptest! {
@@ -307,9 +415,9 @@ mod tests {
                 })
                 .collect();
             let build = |records: &[(SegmentId, Entry)]| {
-                let mut index = Index::new(50);
+                let mut index = Index::new(64 << 20, 50);
                 for (segment, entry) in records {
-                    index.add(*segment, *entry);
+                    index.found(*segment, &[*entry]);
                 }
                 index.settle();
                 index

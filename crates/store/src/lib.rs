@@ -40,6 +40,7 @@
 extern crate alloc;
 
 mod batch;
+mod chunks;
 mod compaction;
 mod footer;
 mod index;
@@ -47,8 +48,10 @@ mod opening;
 mod record;
 mod scan;
 mod segments;
+mod sequences;
 mod store;
 mod sums;
+mod table;
 
 use slotcast_disk::{content, io};
 

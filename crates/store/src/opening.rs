@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use crate::chunks::max_segments;
 use crate::footer::{self, Entry, Trailer};
 use crate::index::Index;
 use crate::io::{DiskError, Op, Output, SegmentId};
@@ -123,9 +124,16 @@ impl Opening {
 
     fn went_well(&mut self, output: Output) -> Step {
         match (&mut self.stage, output) {
+            // A store never makes as many.
+            (Stage::Listing, Output::Segments(segments))
+                if segments.len() > max_segments(self.size) as usize =>
+            {
+                Step::Failed(DiskError::Full)
+            }
             (Stage::Listing, Output::Segments(mut segments)) => {
                 segments.sort_unstable();
                 self.found.newest = segments.last().copied();
+                self.found.index.segments.reserve(segments.len());
                 self.rest = segments.into();
                 self.next_segment()
             }
@@ -184,11 +192,9 @@ impl Opening {
     }
 
     fn add(&mut self, segment: SegmentId, entries: &[Entry]) {
-        self.found.index.segments.insert(segment);
-        for entry in entries {
-            self.found.last_sequence = self.found.last_sequence.max(entry.record.sequence);
-            self.found.index.add(segment, *entry);
-        }
+        let last = entries.iter().map(|entry| entry.record.sequence).max().unwrap_or(0);
+        self.found.last_sequence = self.found.last_sequence.max(last);
+        self.found.index.found(segment, entries);
     }
 
     fn next_segment(&mut self) -> Step {
@@ -196,7 +202,7 @@ impl Opening {
             self.stage = Stage::Trailer(segment);
             return Step::Ask(footer::probe(segment, self.size));
         }
-        let none = Found::new(Index::new(0));
+        let none = Found::new(Index::new(self.size, 0));
         let mut found = core::mem::replace(&mut self.found, none);
         found.index.settle();
         let open = found.unfinished.iter().map(|(segment, _)| *segment).collect();

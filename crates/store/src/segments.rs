@@ -1,6 +1,7 @@
 //! The segments of a store: what each holds, and which one compaction frees next.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
 
 use crate::io::SegmentId;
 
@@ -25,15 +26,19 @@ pub(crate) enum Need {
     Room(u64),
 }
 
-#[derive(Debug, Default)]
+/// What is known of a segment, in 20 bytes: a store of 16 TB has a quarter of a million.
+#[derive(Debug)]
 struct Segment {
-    usage: Usage,
+    id: SegmentId,
+    /// As in [`Usage`]: a segment has at most 2 GiB.
+    written: u32,
+    live: u32,
+    /// Chunks in it that could not be read: it is not compacted, since that would delete them.
+    held: u32,
     /// It has its footer, or will never get one: nothing more is written to it.
     is_sealed: bool,
     /// Compaction leaves it alone for now.
     is_avoided: bool,
-    /// Chunks in it that could not be read: it is not compacted, since that would delete them.
-    held: u32,
 }
 
 impl Segment {
@@ -42,9 +47,17 @@ impl Segment {
     }
 
     fn is_below(&self, share: u64) -> bool {
-        let Usage { written, live } = self.usage;
+        let Usage { written, live } = self.usage();
         live * 100 < written * share || written == 0
     }
+
+    fn usage(&self) -> Usage {
+        Usage { written: u64::from(self.written), live: u64::from(self.live) }
+    }
+}
+
+fn short(extent: u64) -> u32 {
+    u32::try_from(extent).expect("a record is shorter than a segment")
 }
 
 /// The segments that may be compacted and of which less than `share` percent holds, least live bytes first, and
@@ -52,7 +65,7 @@ impl Segment {
 #[derive(Debug)]
 struct Candidates {
     share: u64,
-    queue: BTreeSet<(u64, SegmentId)>,
+    queue: BTreeSet<(u32, SegmentId)>,
 }
 
 impl Candidates {
@@ -60,14 +73,14 @@ impl Candidates {
         Candidates { share, queue: BTreeSet::new() }
     }
 
-    fn insert(&mut self, id: SegmentId, segment: &Segment) {
+    fn insert(&mut self, segment: &Segment) {
         if segment.may_be_compacted() && segment.is_below(self.share) {
-            self.queue.insert((segment.usage.live, id));
+            self.queue.insert((segment.live, segment.id));
         }
     }
 
-    fn remove(&mut self, id: SegmentId, segment: &Segment) {
-        self.queue.remove(&(segment.usage.live, id));
+    fn remove(&mut self, segment: &Segment) {
+        self.queue.remove(&(segment.live, segment.id));
     }
 }
 
@@ -78,7 +91,11 @@ impl Candidates {
 /// written never is. Finding the victim costs O(log segments), whatever the number of chunks.
 #[derive(Debug)]
 pub(crate) struct Segments {
-    segments: BTreeMap<SegmentId, Segment>,
+    /// By slot; those in free slots are what was there last.
+    segments: Vec<Segment>,
+    /// The slot of each segment, in the order of their numbers.
+    slots: Vec<(SegmentId, u32)>,
+    free_slots: BTreeSet<u32>,
     avoided: BTreeSet<SegmentId>,
     routine: Candidates,
     full: Candidates,
@@ -89,7 +106,9 @@ impl Segments {
     /// No segments; those of which less than `compact_below` percent holds are worth a compaction.
     pub(crate) fn new(compact_below: u8) -> Segments {
         Segments {
-            segments: BTreeMap::new(),
+            segments: Vec::new(),
+            slots: Vec::new(),
+            free_slots: BTreeSet::new(),
             avoided: BTreeSet::new(),
             routine: Candidates::of(u64::from(compact_below)),
             full: Candidates::of(FULL_STORE_SHARE),
@@ -98,7 +117,17 @@ impl Segments {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.segments.len()
+        self.slots.len()
+    }
+
+    /// Takes memory for so many more segments.
+    pub(crate) fn reserve(&mut self, count: usize) {
+        self.segments.reserve_exact(count);
+        self.slots.reserve_exact(count);
+    }
+
+    fn find(&self, id: SegmentId) -> Result<usize, usize> {
+        self.slots.binary_search_by_key(&id, |(id, _)| *id)
     }
 
     /// Bytes of records that hold no more, in all segments. O(1).
@@ -108,7 +137,35 @@ impl Segments {
 
     /// A segment that records are written to, or read from; nothing happens if it is known.
     pub(crate) fn insert(&mut self, id: SegmentId) {
-        self.segments.entry(id).or_default();
+        let Err(at) = self.find(id) else { return };
+        let segment =
+            Segment { id, written: 0, live: 0, held: 0, is_sealed: false, is_avoided: false };
+        let slot = match self.free_slots.pop_first() {
+            Some(slot) => {
+                self.segments[slot as usize] = segment;
+                slot
+            }
+            None => {
+                self.segments.push(segment);
+                u32::try_from(self.segments.len() - 1).expect("segments are numbered with 32 bits")
+            }
+        };
+        self.slots.insert(at, (id, slot));
+    }
+
+    /// The slot of a segment: the least number that no other segment had when it was made, so that places take few
+    /// bits.
+    ///
+    /// # Panics
+    /// If there is no such segment.
+    pub(crate) fn slot(&self, id: SegmentId) -> u32 {
+        let at = self.find(id).expect("a segment with records is known");
+        self.slots[at].1
+    }
+
+    /// The segment in a slot.
+    pub(crate) fn in_slot(&self, slot: u32) -> SegmentId {
+        self.segments[slot as usize].id
     }
 
     /// Nothing more is written to the segment.
@@ -118,10 +175,11 @@ impl Segments {
 
     /// Every segment is sealed but those. O(segments).
     pub(crate) fn seal_all_but(&mut self, open: &BTreeSet<SegmentId>) {
-        for (id, segment) in &mut self.segments {
+        for (id, slot) in &self.slots {
+            let segment = &mut self.segments[*slot as usize];
             segment.is_sealed = !open.contains(id);
-            self.routine.insert(*id, segment);
-            self.full.insert(*id, segment);
+            self.routine.insert(segment);
+            self.full.insert(segment);
         }
     }
 
@@ -129,33 +187,36 @@ impl Segments {
     pub(crate) fn wrote(&mut self, id: SegmentId, extent: u64) {
         self.insert(id);
         self.total.written += extent;
-        self.change(id, |segment| segment.usage.written += extent);
+        self.change(id, |segment| segment.written += short(extent));
     }
 
     /// A record of `extent` bytes holds.
     pub(crate) fn holds(&mut self, id: SegmentId, extent: u64) {
         self.total.live += extent;
-        self.change(id, |segment| segment.usage.live += extent);
+        self.change(id, |segment| segment.live += short(extent));
     }
 
     /// A record of `extent` bytes holds no more. Where bits have rotted, its segment may have been deleted before
     /// it: nothing happens then.
     pub(crate) fn voids(&mut self, id: SegmentId, extent: u64) {
-        if self.segments.contains_key(&id) {
+        if self.find(id).is_ok() {
             self.total.live -= extent;
-            self.change(id, |segment| segment.usage.live -= extent);
+            self.change(id, |segment| segment.live -= short(extent));
         }
     }
 
-    /// The segment is deleted.
+    /// The segment is deleted. O(segments), of which there are few to move.
     pub(crate) fn remove(&mut self, id: SegmentId) {
-        if let Some(segment) = self.segments.remove(&id) {
-            self.routine.remove(id, &segment);
-            self.full.remove(id, &segment);
-            self.avoided.remove(&id);
-            self.total.written -= segment.usage.written;
-            self.total.live -= segment.usage.live;
-        }
+        let Ok(at) = self.find(id) else { return };
+        let (_, slot) = self.slots.remove(at);
+        let segment = &self.segments[slot as usize];
+        self.routine.remove(segment);
+        self.full.remove(segment);
+        self.avoided.remove(&id);
+        self.free_slots.insert(slot);
+        let Usage { written, live } = segment.usage();
+        self.total.written -= written;
+        self.total.live -= live;
     }
 
     /// Compaction leaves the segment alone until [`Segments::avoid_none`]: its footer cannot be read, or there
@@ -190,35 +251,36 @@ impl Segments {
             Need::Room(room) => (&self.full, room),
         };
         let (live, id) = candidates.queue.first()?;
-        (*live <= room).then_some(*id)
+        (u64::from(*live) <= room).then_some(*id)
     }
 
     fn change(&mut self, id: SegmentId, change: impl FnOnce(&mut Segment)) {
-        let Some(segment) = self.segments.get_mut(&id) else { return };
+        let Ok(at) = self.find(id) else { return };
+        let segment = &mut self.segments[self.slots[at].1 as usize];
         if segment.may_be_compacted() {
-            self.routine.remove(id, segment);
-            self.full.remove(id, segment);
+            self.routine.remove(segment);
+            self.full.remove(segment);
         }
         change(segment);
-        self.routine.insert(id, segment);
-        self.full.insert(id, segment);
+        self.routine.insert(segment);
+        self.full.insert(segment);
     }
 
     #[cfg(test)]
     pub(crate) fn usage(&self, id: SegmentId) -> Option<Usage> {
-        self.segments.get(&id).map(|segment| segment.usage)
+        self.usages().find(|(known, _)| *known == id).map(|(_, usage)| usage)
     }
 
     #[cfg(test)]
     pub(crate) fn usages(&self) -> impl Iterator<Item = (SegmentId, Usage)> {
-        self.segments.iter().map(|(id, segment)| (*id, segment.usage))
+        self.slots.iter().map(|(id, slot)| (*id, self.segments[*slot as usize].usage()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
+    use alloc::collections::BTreeMap;
     use proptest::prelude::*;
 
     const COMPACT_BELOW: u8 = 50;
@@ -330,6 +392,10 @@ mod tests {
                 let void: u64 = void.filter(|(_, live)| !live).map(|(extent, _)| extent).sum();
                 prop_assert_eq!(segments.void_bytes(), void);
                 prop_assert_eq!(segments.len(), known.len());
+                let slots: BTreeSet<_> = known.keys().map(|id| segments.slot(*id)).collect();
+                prop_assert_eq!(slots.len(), known.len());
+                prop_assert!(known.keys().all(|id| segments.in_slot(segments.slot(*id)) == *id));
+                prop_assert!(segments.segments.len() <= 12);
             }
         }
     }

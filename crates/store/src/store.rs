@@ -270,13 +270,13 @@ impl Store {
             "a segment is a multiple of 4096 from 64 KiB to 2 GiB, not {segment_size}"
         );
         assert!(segments >= 3, "a store needs 3 segments, not {segments}");
-        let index = Index::new(config.compact_below);
+        let index = Index::new(segment_size, config.compact_below);
         let opening = Box::new(Opening::new(identity, segment_size, index));
         let mut store = Store {
             config,
             opening: None,
             trouble: None,
-            index: Index::new(config.compact_below),
+            index: Index::new(segment_size, config.compact_below),
             queue: Queue::default(),
             writing: None,
             active: None,
@@ -348,7 +348,7 @@ impl Store {
     }
 
     /// Stored chunks in the order of their names, from `from` on.
-    pub fn chunks(&self, from: ChunkId) -> impl Iterator<Item = &ChunkId> {
+    pub fn chunks(&self, from: ChunkId) -> impl Iterator<Item = ChunkId> {
         self.index.names(from)
     }
 

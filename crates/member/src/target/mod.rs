@@ -156,7 +156,7 @@ impl Inventory for Stock<'_> {
             Bound::Included(chunk) => (chunk, None),
             Bound::Excluded(chunk) => (chunk, Some(chunk)),
         };
-        self.0.chunks(first).find(|chunk| excluded != Some(**chunk)).copied()
+        self.0.chunks(first).find(|chunk| excluded != Some(*chunk))
     }
 
     fn wanted(&self, chunk: &ChunkId) -> Option<u8> {
@@ -441,7 +441,7 @@ impl StorageTarget {
         self.store.standing()
     }
 
-    /// Numbers of its store. O(segments).
+    /// Numbers of its store. O(1).
     pub fn statistics(&self) -> Statistics {
         self.store.statistics()
     }
@@ -468,7 +468,7 @@ impl StorageTarget {
     }
 
     /// All chunks that are stored here, in the order of their names.
-    pub fn chunks(&self) -> impl Iterator<Item = &ChunkId> {
+    pub fn chunks(&self) -> impl Iterator<Item = ChunkId> {
         self.store.chunks(ChunkId([0; 32]))
     }
 

@@ -224,7 +224,7 @@ fn readable(config: Config, mut disk: SimulatedDisk) -> Vec<(ChunkId, u8)> {
             return found;
         } else {
             is_asked = true;
-            let held: Vec<_> = store.chunks(ChunkId([0; 32])).copied().collect();
+            let held: Vec<_> = store.chunks(ChunkId([0; 32])).collect();
             for (ticket, chunk) in (0..).zip(held) {
                 store.handle(Input::Get(Ticket(ticket), chunk), &mut effects);
             }

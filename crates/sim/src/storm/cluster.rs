@@ -229,7 +229,7 @@ impl Storm {
             self.report.compacted += target.statistics().compacted;
             let disk = host.disks.get_mut(&target.id()).expect("a disk of the node");
             if target.is_open() {
-                disk.held = target.chunks().copied().collect();
+                disk.held = target.chunks().collect();
             }
             disk.accepted.clear();
             disk.disk.crash();

@@ -129,8 +129,7 @@ impl Storm {
         let targets: Vec<TargetId> = self.nodes[node as usize].disks.keys().copied().collect();
         for target in targets {
             let held = self.nodes[node as usize].target(target);
-            let held: Vec<ChunkId> =
-                held.iter().flat_map(|target| target.chunks()).copied().collect();
+            let held: Vec<ChunkId> = held.iter().flat_map(|target| target.chunks()).collect();
             for chunk in held {
                 self.check_handed_over(now, target, &chunk);
             }

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::{Effect, Spare, Store};
 use crate::batch::{Asker, Waiting};
+use crate::chunks::max_segments;
 use crate::compaction::{self, Compaction};
 use crate::footer;
 use crate::index::Place;
@@ -14,7 +15,8 @@ use crate::segments::Need;
 impl Store {
     pub(super) fn make_spare(&mut self, effects: &mut Vec<Effect>) {
         let segments = self.index.segments.len();
-        if segments >= self.config.segments as usize || self.newest == Some(SegmentId(u32::MAX)) {
+        let max = self.config.segments.min(max_segments(self.config.segment_size));
+        if segments >= max as usize || self.newest == Some(SegmentId(u32::MAX)) {
             self.refuse();
             return;
         }
@@ -113,7 +115,8 @@ impl Store {
                 let compaction = self.compaction.as_mut().expect("just looked");
                 if self.index.holds(segment, &entry) {
                     compaction.copies();
-                    let asker = Asker::Compaction(compaction.number);
+                    let from = Place { segment, offset: entry.offset };
+                    let asker = Asker::Compaction(compaction.number, from);
                     self.queue.push(Waiting { record, content, asker });
                 } else {
                     compaction.skipped(record.extent());

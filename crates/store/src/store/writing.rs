@@ -9,6 +9,7 @@ use super::{Active, Effect, Sealing, Spare, Standing, Store, Ticket, WriteError}
 use crate::batch::{Asker, Batch, Room, Waiting};
 use crate::content::Content;
 use crate::footer;
+use crate::index::Origin;
 use crate::io::{DiskError, Op, OpId, Output};
 use crate::opening::Unfinished;
 use crate::record::{Kind, Record};
@@ -154,7 +155,11 @@ impl Store {
             let record = entry.record;
             let before = self.index.find(&record.chunk);
             let existed = before.is_some();
-            self.index.add(segment, entry);
+            let origin = match asker {
+                Asker::Ticket(_) => Origin::New,
+                Asker::Compaction(_, from) => Origin::CopyOf(from),
+            };
+            self.index.add(segment, entry, origin);
             let now = self.index.find(&record.chunk).map(|live| live.place);
             let before = before.filter(|live| live.is_unreadable);
             if let Some(before) = before.filter(|before| now != Some(before.place)) {
@@ -163,7 +168,7 @@ impl Store {
             }
             let ticket = match asker {
                 Asker::Ticket(ticket) => ticket,
-                Asker::Compaction(number) => {
+                Asker::Compaction(number, _) => {
                     let compaction = self.compaction.as_mut().filter(|c| c.number == number);
                     if let Some(compaction) = compaction {
                         compaction.copied(record.extent());

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use slotcast_faults::{DiskFaults, SimulatedDisk};
 use slotcast_protocol::ChunkId;
+use slotcast_protocol::ranges::range_of;
 use slotcast_store::{
     Config, Content, Effect, Identity, Input, ReadError, Standing, Store, Ticket,
 };
@@ -98,7 +99,21 @@ impl Rig {
     fn tell(&mut self, input: Input) {
         let mut effects = Vec::new();
         self.store.handle(input, &mut effects);
+        self.check_sums();
         self.take(effects);
+    }
+
+    /// Ranges of names have the chunks that are stored, whatever has happened.
+    fn check_sums(&self) {
+        let mut counts = BTreeMap::<u32, u64>::new();
+        for chunk in self.store.chunks(ChunkId([0; 32])) {
+            *counts.entry(range_of(&chunk, 4)).or_default() += 1;
+        }
+        for range in 0..16 {
+            let found = self.store.range_sum(4, range);
+            assert_eq!(found.chunks, counts.get(&range).copied().unwrap_or(0), "range {range}");
+            assert!(found.chunks > 0 || found.sum == 0, "range {range}: {found:?}");
+        }
     }
 
     pub(crate) fn put(&mut self, n: u8) {
