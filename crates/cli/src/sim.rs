@@ -10,7 +10,7 @@ use slotcast_lab::{
     Closing, Completions, Cost, Experiment, InputError, Metrics, Onlooker, Point, PointReport,
     Runner, SimReport, Study, UNITS_PER_RUN, mismatches,
 };
-use slotcast_report::sim::{MOST_SEEN, Results, Seen};
+use slotcast_report::sim::{MAX_SEEN, Results, Seen};
 use slotcast_trace::{SeriesSpec, TraceSpan, collect_series, write_events, write_perfetto};
 
 use crate::failure::{Failure, Outcome};
@@ -252,7 +252,7 @@ fn execute(
 /// Runs the first seed of each point once more and looks on, if so few can be told apart in a picture.
 fn look(study: &Study, bar: &Bar) -> Result<Vec<Seen>, Failure> {
     let Experiment { points, seeds, .. } = &study.experiment;
-    if points.len() > MOST_SEEN {
+    if points.len() > MAX_SEEN {
         return Ok(Vec::new());
     }
     bar.expect(points.len() as u64 * UNITS_PER_RUN);

@@ -108,7 +108,7 @@ pub use runner::{
     Completions, Execution, Mismatch, Progress, Runner, UNITS_PER_RUN, Watch, combined_hash,
     mismatches, mix,
 };
-pub use setting::{MOST_POINTS, Point, SweptAxis};
+pub use setting::{MAX_POINTS, Point, SweptAxis};
 pub use study::{Closing, Onlooker, Study};
 pub use tail::{TailAtScale, at_least_one_beyond};
 pub use theory::{DiskWaitTheory, LittleReport, LittleTheory, Theory};

@@ -26,7 +26,7 @@ mod toml_value;
 pub use draft::Draft;
 pub use field::{Choice, Field};
 pub use kind::{Kind, Range, Value, Word, Words, choice, count, rate, share, size, span};
-pub use points::{MOST_POINTS, Point, Points, SweptAxis};
+pub use points::{MAX_POINTS, Point, Points, SweptAxis};
 pub use schema::{
     AddBlock, Blocks, Described, MORE_THAN_0, Only, Schema, Setting, Settings, needed,
 };

@@ -16,9 +16,9 @@ use crate::estimate::Estimate;
 
 const BATCH: usize = 5;
 /// The standard error of the last few batches may be small by chance alone.
-const LEAST_LEFT: usize = 5;
+const MIN_LEFT: usize = 5;
 /// Fewer batches say nothing.
-const FEWEST: usize = 2 * LEAST_LEFT;
+const FEWEST: usize = 2 * MIN_LEFT;
 
 /// The latencies of one run in the order of completion, in batches of five.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ pub fn mser(series: &[f64]) -> Option<usize> {
         mean += distance / count;
         squares += distance * (value - mean);
         let error = squares / (count * count);
-        if series.len() - index >= LEAST_LEFT && error <= best.0 {
+        if series.len() - index >= MIN_LEFT && error <= best.0 {
             best = (error, index);
         }
     }

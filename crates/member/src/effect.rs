@@ -7,7 +7,7 @@ use core::net::SocketAddr;
 use slotcast_protocol::{
     ChunkId, Failure, GroupId, Members, Membership, PartValue, RequestId, TargetId,
 };
-use slotcast_store::{Content, Op, OpId, Standing, Statistics};
+use slotcast_store::{Content, Op, OpId, Statistics, StoreStatus};
 use slotcast_transport::{Body, Data, Datagram, Header};
 use slotcast_units::{Size, Span, Time};
 
@@ -161,9 +161,9 @@ pub enum Note {
         /// Which.
         target: TargetId,
         /// What it could do.
-        before: Standing,
+        before: StoreStatus,
         /// What it can do.
-        standing: Standing,
+        status: StoreStatus,
         /// Numbers of its store.
         statistics: Statistics,
     },

@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use slotcast_protocol::{Membership, RepairProgress, RepairStatistics, TargetId};
-use slotcast_store::{Standing, Statistics};
+use slotcast_store::{Statistics, StoreStatus};
 use slotcast_units::Time;
 
 use crate::target::{StorageTarget, TargetLoad};
@@ -14,7 +14,7 @@ pub struct TargetStatus {
     /// Which.
     pub target: TargetId,
     /// What it can do.
-    pub standing: Standing,
+    pub store: StoreStatus,
     /// Its numbers.
     pub statistics: Statistics,
     /// What it is busy with.
@@ -32,7 +32,7 @@ impl TargetStatus {
         let (scan, scrub) = target.repair_progress(now);
         TargetStatus {
             target: target.id(),
-            standing: target.standing(),
+            store: target.status(),
             statistics: target.statistics(),
             load: target.load(now),
             repair: target.repair_statistics(),

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const SMALLEST: usize = 32 << 10;
 
 /// Most bytes that are kept while nobody uses them.
-const MOST_IDLE: usize = 48 << 20;
+const MAX_IDLE: usize = 48 << 20;
 
 /// Buffers that nobody uses.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ impl Buffers {
     fn give_back(&self, bytes: Vec<u8>) {
         let size = bytes.len();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if size >= SMALLEST && idle.bytes + size <= MOST_IDLE {
+        if size >= SMALLEST && idle.bytes + size <= MAX_IDLE {
             idle.bytes += size;
             idle.by_size.entry(size).or_default().push(bytes);
         }
@@ -106,8 +106,8 @@ mod tests {
         let buffers = Arc::new(Buffers::default());
         let many: Vec<Buffer> = (0..100).map(|_| buffers.take(1 << 20)).collect();
         drop(many);
-        assert_eq!(idle(&buffers), MOST_IDLE);
+        assert_eq!(idle(&buffers), MAX_IDLE);
         drop(buffers.take(1000));
-        assert_eq!(idle(&buffers), MOST_IDLE);
+        assert_eq!(idle(&buffers), MAX_IDLE);
     }
 }

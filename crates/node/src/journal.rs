@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use slotcast_member::Note;
 use slotcast_member::map::name_of;
 use slotcast_protocol::TargetId;
-use slotcast_store::{DiskError, Standing, Statistics};
+use slotcast_store::{DiskError, Statistics, StoreStatus};
 use slotcast_units::Span;
 use tracing::field::display;
 use tracing::{error, info, warn};
@@ -70,8 +70,8 @@ impl Journal {
     /// Writes a line.
     pub(crate) fn note(&mut self, note: &Note) {
         match note {
-            Note::Target { target, before, standing, statistics } => {
-                tell_of_target(target.0, self.folder(*target), (*before, *standing), statistics);
+            Note::Target { target, before, status, statistics } => {
+                tell_of_target(target.0, self.folder(*target), (*before, *status), statistics);
             }
             Note::ScanBegun { target, chunks } => {
                 info!(target = target.0, chunks, "repair walk begun");
@@ -133,14 +133,14 @@ impl Journal {
 fn tell_of_target(
     target: u32,
     folder: &Path,
-    (before, standing): (Standing, Standing),
+    (before, status): (StoreStatus, StoreStatus),
     statistics: &Statistics,
 ) {
     let Statistics { chunks, content_bytes, segments, lost, unreadable_segments, .. } = statistics;
     let folder = display(folder.display());
-    match standing {
-        Standing::Opening => {}
-        Standing::Open if before == Standing::Opening => info!(
+    match status {
+        StoreStatus::Opening => {}
+        StoreStatus::Open if before == StoreStatus::Opening => info!(
             target,
             folder,
             chunks,
@@ -150,17 +150,17 @@ fn tell_of_target(
             unreadable_segments,
             "target open"
         ),
-        Standing::Open => info!(target, folder, chunks, "target has room again"),
-        Standing::Full => {
+        StoreStatus::Open => info!(target, folder, chunks, "target has room again"),
+        StoreStatus::Full => {
             warn!(target, folder, chunks, content_bytes, "target full: it refuses puts");
         }
-        Standing::ReadOnly(cause @ DiskError::Gone) => {
+        StoreStatus::ReadOnly(cause @ DiskError::Gone) => {
             error!(target, folder, chunks, %cause, "target gone: others make up for it");
         }
-        Standing::ReadOnly(cause) => {
+        StoreStatus::ReadOnly(cause) => {
             error!(target, folder, chunks, unreadable_segments, %cause, "target read-only until the next start");
         }
-        Standing::Failed(cause) => error!(target, folder, %cause, "target failed to open"),
+        StoreStatus::Failed(cause) => error!(target, folder, %cause, "target failed to open"),
     }
 }
 

@@ -97,7 +97,7 @@ pub use buffers::Buffers;
 pub use clock::Clock;
 pub use disk::{Disk, DiskResult, Report};
 pub use folder::{Folder, FolderError, Refusal};
-pub use limits::{BODY_MEMORY, BODY_SIZES, HEADER_SIZES, LEAST_RATE, LEAST_TIMEOUT, Limits};
+pub use limits::{BODY_MEMORY, BODY_SIZES, HEADER_SIZES, Limits, MIN_RATE, MIN_TIMEOUT};
 pub use network::measure;
 pub use node::{Hosting, Machines, Node, NodeConfig, StartError};
 pub use open_files::TooFewFiles;

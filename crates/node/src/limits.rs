@@ -79,10 +79,10 @@ impl Limits {
 }
 
 /// Slower is a mistake: a chunk would take minutes.
-pub const LEAST_RATE: Rate = Rate::from_bps(1_000_000);
+pub const MIN_RATE: Rate = Rate::from_bps(1_000_000);
 
 /// Shorter is a mistake: a header on its way would be cut off.
-pub const LEAST_TIMEOUT: Span = Span::from_secs(1);
+pub const MIN_TIMEOUT: Span = Span::from_secs(1);
 
 /// How much memory bodies may be given. With less, chunks of 8 MiB and the lists that name them do not fit.
 pub const BODY_MEMORY: RangeInclusive<Size> = Size::from_mib(32)..=Size::from_mib(1 << 20);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use slotcast_member::map::name_of;
 use slotcast_member::{Counters, MembershipStatus, PeerStatus, TargetStatus};
 use slotcast_protocol::Membership;
-use slotcast_store::{DiskError, Standing};
+use slotcast_store::{DiskError, StoreStatus};
 use slotcast_units::{Rate, Span};
 
 use crate::folder::Refusal;
@@ -220,17 +220,18 @@ impl NetworkStatus {
             clock_doubt_ns: peer.clock.map(|(_, doubt)| doubt.as_ns()),
             multicast_groups: peer.multicast_groups,
         };
-        let Snapshot { node, peers, counters, sockets, membership: standing, .. } = snapshot;
+        let Snapshot { node, peers, counters, sockets, membership, .. } = snapshot;
         let map = MapStatus {
             source: snapshot.source,
-            state: name_of(standing.membership).into(),
-            may_be_stopped: standing.membership == Membership::Drained || standing.has_handed_over,
+            state: name_of(membership.membership).into(),
+            may_be_stopped: membership.membership == Membership::Drained
+                || membership.has_handed_over,
             problem: snapshot.problem,
         };
         NetworkStatus {
             map,
             node,
-            epoch: standing.epoch,
+            epoch: membership.epoch,
             peers: peers.into_iter().map(peer).collect(),
             counters: all_counters(&sockets, &counters).map(owned).into(),
             refused: refusals(&sockets, &counters).map(owned).into(),
@@ -241,13 +242,13 @@ impl NetworkStatus {
 impl Target {
     fn new(status: &TargetStatus, folder: Option<&(PathBuf, Option<Refusal>)>) -> Target {
         let path = folder.map_or(Path::new(""), |(path, _)| path);
-        let (state, reason) = match status.standing {
-            Standing::Opening => ("opening", None),
-            Standing::Open => ("open", None),
-            Standing::Full => ("full", None),
-            Standing::ReadOnly(error @ DiskError::Gone) => ("gone", Some(error.to_string())),
-            Standing::ReadOnly(error) => ("read-only", Some(error.to_string())),
-            Standing::Failed(error) => ("failed", Some(error.to_string())),
+        let (state, reason) = match status.store {
+            StoreStatus::Opening => ("opening", None),
+            StoreStatus::Open => ("open", None),
+            StoreStatus::Full => ("full", None),
+            StoreStatus::ReadOnly(error @ DiskError::Gone) => ("gone", Some(error.to_string())),
+            StoreStatus::ReadOnly(error) => ("read-only", Some(error.to_string())),
+            StoreStatus::Failed(error) => ("failed", Some(error.to_string())),
         };
         let numbers = &status.statistics;
         let refusal = folder.and_then(|(_, refusal)| refusal.as_ref());

@@ -5,7 +5,7 @@ mod nine_targets;
 
 use slotcast_node::Node;
 use slotcast_protocol::{ChunkId, Failure};
-use slotcast_store::Standing;
+use slotcast_store::StoreStatus;
 
 use nine_targets::{config, content};
 
@@ -39,7 +39,7 @@ fn what_is_put_can_be_fetched_and_is_still_there_after_a_start_anew() {
             .blocking_recv()
             .expect("an answer")
             .iter()
-            .all(|target| target.standing == Standing::Open)
+            .all(|target| target.store == StoreStatus::Open)
     );
     let gets: Vec<_> = (0..100).map(|n| node.get(content(n).chunk())).collect();
     for (n, get) in (0..100).zip(gets) {

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use crossbeam_channel::{Receiver, unbounded};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use slotcast_node::{Disk, DiskResult, Folder, Node, NodeConfig, Report};
-use slotcast_store::{Op, OpId, Output, SegmentId, Standing};
+use slotcast_store::{Op, OpId, Output, SegmentId, StoreStatus};
 
 use nine_targets::{config, content};
 
@@ -79,7 +79,7 @@ fn more_segments_than_files_are_served() {
     let most = most.load(Ordering::Relaxed);
     assert!((1..=LIMIT - HTTP).contains(&most), "the disks took files of HTTP: {most}");
     let status = node.status().blocking_recv().expect("an answer");
-    assert!(status.iter().all(|target| target.standing == Standing::Open), "{status:?}");
+    assert!(status.iter().all(|target| target.store == StoreStatus::Open), "{status:?}");
     assert!(status.iter().all(|target| target.statistics.lost == 0), "{status:?}");
 }
 

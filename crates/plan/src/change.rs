@@ -10,7 +10,7 @@ use slotcast_lab::InputError;
 use super::Effort;
 use super::check::{Check, Holds, Simulator};
 use super::cluster::{ClusterPlan, Hardware, Part};
-use super::options::{MOST_TIMES, choices, no_better, parts_changed, words};
+use super::options::{MAX_TIMES, choices, no_better, parts_changed, words};
 
 /// What came of the search.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,7 +95,7 @@ fn nodes_needed(simulator: &Simulator<'_>, choice: &Hardware) -> Option<u32> {
     let plan = simulator.plan;
     let old = plan.hardware.nodes;
     let most =
-        if plan.change.allow.contains(&Part::Nodes) { old.saturating_mul(MOST_TIMES) } else { old };
+        if plan.change.allow.contains(&Part::Nodes) { old.saturating_mul(MAX_TIMES) } else { old };
     let carries = |nodes: u32| {
         simulator.capacity(&Hardware { nodes, ..*choice }) >= plan.target.objects_per_s as f64
     };
@@ -167,7 +167,7 @@ impl Search<'_, '_> {
         let plan = self.simulator.plan;
         let old = plan.hardware;
         let may_grow = plan.change.allow.contains(&Part::Nodes);
-        let most = if may_grow { old.nodes.saturating_mul(MOST_TIMES) } else { choice.nodes };
+        let most = if may_grow { old.nodes.saturating_mul(MAX_TIMES) } else { choice.nodes };
         let (mut low, mut nodes, mut step) = (choice.nodes - 1, choice.nodes, 1);
         loop {
             let hardware = Hardware { nodes, ..*choice };

@@ -102,7 +102,7 @@ const REQUESTS: f64 = 5000.0;
 const CHUNKS: f64 = 300_000.0;
 /// But covers so many times the p99, with up to ten times as many chunks.
 const FEWEST_P99S: u64 = 20;
-const MOST_CHUNKS: f64 = CHUNKS * 10.0;
+const MAX_CHUNKS: f64 = CHUNKS * 10.0;
 
 /// Runs that a check begins with, and has at most.
 const RUNS: (u32, u32) = (5, 15);
@@ -115,7 +115,7 @@ const NOT_DONE: f64 = 0.97;
 /// The part of the requests that may take longer than a p99.
 const BEYOND_P99: f64 = 0.01;
 /// More failed requests than that, of all, and a cluster does not hold.
-const MOST_FAILURES: f64 = 0.001;
+const MAX_FAILURES: f64 = 0.001;
 
 /// Part of the capacity at which hardly anything waits.
 const IDLE: f64 = 0.05;
@@ -137,7 +137,7 @@ impl ClusterPlan {
     /// of its runs side by side.
     pub fn cost(&self, threads: usize) -> Cost {
         let load = self.target.objects_per_s;
-        let seconds = MOST_CHUNKS / (load as f64 * self.chunks_per_object());
+        let seconds = MAX_CHUNKS / (load as f64 * self.chunks_per_object());
         let length = Span::from_secs_f64(seconds.min((self.target.p99 * P99S).as_secs_f64()));
         let run = Run { length, ..Run::default() };
         Cost::of([&self.scenario(&self.hardware, load, false, run)], RUNS.0, threads)
@@ -203,7 +203,7 @@ impl<'a> Simulator<'a> {
         let enough = (p99 * times).as_secs_f64().max(requests / load).min(time_of(CHUNKS));
         // What is beyond the capacity does not hold, however long it is watched.
         let least = if load > capacity { 0.0 } else { (p99 * FEWEST_P99S).as_secs_f64() };
-        let measured = Span::from_secs_f64(enough.max(least.min(time_of(MOST_CHUNKS))));
+        let measured = Span::from_secs_f64(enough.max(least.min(time_of(MAX_CHUNKS))));
         let warmup = (measured / 4).max((p99 * 5).min(measured));
         Run { length: warmup + measured, warmup, fidelity: Fidelity::Flow }
     }
@@ -246,7 +246,7 @@ impl<'a> Simulator<'a> {
         let beyond = part_beyond(&each, self.plan.target.p99);
         let need = demand(scenario);
         let is_beyond = load as f64 > need.capacity();
-        let holds = if is_beyond || failures as f64 > MOST_FAILURES * (ended + failures) as f64 {
+        let holds = if is_beyond || failures as f64 > MAX_FAILURES * (ended + failures) as f64 {
             Holds::No
         } else {
             does(done, load as f64).and(keeps(beyond))

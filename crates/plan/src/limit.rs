@@ -61,7 +61,7 @@ const FULL: f64 = 0.85;
 /// A resource that is used less than this does not make others wait for long.
 const BUSY: f64 = 0.5;
 /// An idle cluster that takes this part of the p99 leaves little for waiting.
-const MOST_OF_IT: f64 = 0.6;
+const LARGE_PART: f64 = 0.6;
 
 /// How near the two ends of the search come, as a part of the upper one.
 const NEAR: f64 = 0.02;
@@ -130,7 +130,7 @@ fn by(at: &Check, asked: f64, idle: &Check) -> LimitedBy {
     let (resource, used) = at.used.busiest();
     if used >= FULL {
         LimitedBy::Full { resource }
-    } else if idle.latency_us.p99.value >= asked * MOST_OF_IT || idle.holds == Holds::No {
+    } else if idle.latency_us.p99.value >= asked * LARGE_PART || idle.holds == Holds::No {
         LimitedBy::Latency
     } else if used >= BUSY {
         LimitedBy::Waiting { resource }

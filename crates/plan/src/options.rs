@@ -7,9 +7,9 @@ use super::catalogue::{DiskKind, LINKS_GBPS};
 use super::cluster::{ClusterPlan, Hardware, Part, Prices};
 
 /// No change has more than so many times the nodes, or the disks in a node.
-pub(super) const MOST_TIMES: u32 = 4;
+pub(super) const MAX_TIMES: u32 = 4;
 /// Nor more disks in a node than this, unless they are there already.
-const MOST_DISKS: u32 = 60;
+const MAX_DISKS: u32 = 60;
 
 impl Prices {
     /// What it costs to get from `old` to `new`: what is added, and all of what is replaced.
@@ -46,7 +46,7 @@ pub(super) fn choices(plan: &ClusterPlan) -> Vec<Hardware> {
     let may = |part| plan.change.allow.contains(&part);
     let mut disks = vec![old.disks];
     if may(Part::Disks) {
-        let most = (old.disks * MOST_TIMES).min(MOST_DISKS.max(old.disks));
+        let most = (old.disks * MAX_TIMES).min(MAX_DISKS.max(old.disks));
         disks.extend(
             [1, 2, 4, 8, 12, 24].map(|more| old.disks + more).into_iter().filter(|&n| n <= most),
         );

@@ -10,7 +10,7 @@ use super::cluster::{
 use super::keys::PLAN;
 
 /// Most objects per second, as of `target.objects_per_s`.
-const MOST_OBJECTS: u64 = 1_000_000_000;
+const MAX_OBJECTS: u64 = 1_000_000_000;
 
 /// What fails together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,9 +159,9 @@ impl Stated {
             (Some(objects), None) => objects,
             (None, Some(rate)) => {
                 let objects = (rate.as_bps() as f64 / 8.0 / mean).round().max(1.0) as u64;
-                if objects > MOST_OBJECTS {
+                if objects > MAX_OBJECTS {
                     let problem = format!(
-                        "{objects} objects of this size per second; expected {MOST_OBJECTS} at the most"
+                        "{objects} objects of this size per second; expected {MAX_OBJECTS} at the most"
                     );
                     return Err(wrong("target.rate", problem));
                 }

@@ -26,7 +26,7 @@ const HEIGHT: f64 = 520.0;
 const PNG_SCALE: f32 = 2.0;
 
 /// Most points of a line in a picture; see [`crate::thin`].
-const MOST_POINTS: usize = 1500;
+const MAX_POINTS: usize = 1500;
 
 const INK: &str = "#1F2328";
 const SOFT_INK: &str = "#57606A";

@@ -15,7 +15,7 @@ use crate::observed;
 use crate::page::{Block, Note, Page, Section, Tone};
 
 /// Most points whose runs are worth looking at: more cannot be told apart in one picture.
-pub const MOST_SEEN: usize = 6;
+pub const MAX_SEEN: usize = 6;
 
 /// What was found.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub struct Results<'a> {
     pub experiment: &'a Experiment,
     /// Its report.
     pub report: &'a SimReport,
-    /// The first seed's run of every point, or nothing if there are more than [`MOST_SEEN`].
+    /// The first seed's run of every point, or nothing if there are more than [`MAX_SEEN`].
     pub seen: &'a [Seen],
     /// What the runs say about themselves, a line each. One that starts with `warning:` says that
     /// figures should not be trusted.

@@ -8,10 +8,10 @@ use slotcast_units::{Share, Size, Span};
 use crate::replicast::control_size_problem;
 
 /// Most disks behind the link of one target.
-const MOST_DISKS: u32 = 1000;
+const MAX_DISKS: u32 = 1000;
 
 /// Most chunks of one object.
-const MOST_PARTS: u64 = 65_536;
+const MAX_PARTS: u64 = 65_536;
 
 /// The negotiating groups of `scenario`.
 pub(crate) fn groups(scenario: &Scenario) -> Result<GroupMap, ScenarioError> {
@@ -69,8 +69,8 @@ fn check_sizes(scenario: &Scenario) -> Result<(), ScenarioError> {
     positive("workload.window", workload.window > 0)?;
     positive("run.length", run.length > Span::ZERO)?;
 
-    if !(1..=MOST_DISKS).contains(&disk.per_target) {
-        return wrong("disk.per_target", format!("must be from 1 to {MOST_DISKS}"));
+    if !(1..=MAX_DISKS).contains(&disk.per_target) {
+        return wrong("disk.per_target", format!("must be from 1 to {MAX_DISKS}"));
     }
     if cluster.replicas as usize > MAX_REPLICAS {
         let problem = format!("{} replicas; at most {MAX_REPLICAS}", cluster.replicas);
@@ -87,9 +87,9 @@ fn check_sizes(scenario: &Scenario) -> Result<(), ScenarioError> {
     if workload.chunk_size > Size::from_mib(64) {
         return wrong("workload.chunk_size", "a chunk is at most 64MiB");
     }
-    if workload.mix.largest() / workload.chunk_size >= MOST_PARTS {
+    if workload.mix.largest() / workload.chunk_size >= MAX_PARTS {
         let problem = format!(
-            "an object of {} has more than {MOST_PARTS} chunks of {}; use larger chunks",
+            "an object of {} has more than {MAX_PARTS} chunks of {}; use larger chunks",
             workload.mix.largest(),
             workload.chunk_size
         );

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use slotcast_protocol::ChunkId;
 
 use crate::io::{Op, SegmentId};
-use crate::record::{CHECK, HEADER, Identity, Kind, MOST_REPLICAS, Record, replicas_from};
+use crate::record::{CHECK, HEADER, Identity, Kind, REPLICA_LIMIT, Record, replicas_from};
 
 /// A record and where it lies in its segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl Trailer {
 }
 
 const _: () = assert!(TRAILER == HEADER, "both are one line");
-const _: () = assert!(MOST_REPLICAS as u32 <= REPLICAS && REPLICAS < HEADER as u32);
+const _: () = assert!(REPLICA_LIMIT as u32 <= REPLICAS && REPLICAS < HEADER as u32);
 
 #[cfg(test)]
 mod tests {

@@ -59,5 +59,5 @@ pub use content::Content;
 pub use io::{DiskError, Op, OpId, Output, SegmentId};
 pub use record::Identity;
 pub use store::{
-    Config, Effect, Input, ReadError, Standing, Statistics, Store, Ticket, WriteError,
+    Config, Effect, Input, ReadError, Statistics, Store, StoreStatus, Ticket, WriteError,
 };

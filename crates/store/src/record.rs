@@ -60,11 +60,11 @@ pub(crate) struct Record {
 
 /// A number of replicas as it was read: more than can be wanted is taken for the most.
 pub(crate) fn replicas_from(byte: u8) -> u8 {
-    byte.min(MOST_REPLICAS)
+    byte.min(REPLICA_LIMIT)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "at most 8")]
-pub(crate) const MOST_REPLICAS: u8 = MAX_REPLICAS as u8;
+pub(crate) const REPLICA_LIMIT: u8 = MAX_REPLICAS as u8;
 
 impl Record {
     /// Length on disk, padding included.

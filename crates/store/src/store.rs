@@ -155,7 +155,7 @@ pub enum ReadError {
 
 /// What a store can do at present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum StoreStatus {
     /// Nothing yet: it reads what is on disk.
     Opening,
     /// Everything.
@@ -234,7 +234,7 @@ struct Reading {
 pub struct Store {
     config: Config,
     opening: Option<(OpId, Box<Opening>)>,
-    trouble: Option<Standing>,
+    trouble: Option<StoreStatus>,
     index: Index,
     queue: Queue,
     /// The batch that is being written to the active segment.
@@ -299,12 +299,12 @@ impl Store {
     }
 
     /// What it can do.
-    pub fn standing(&self) -> Standing {
+    pub fn status(&self) -> StoreStatus {
         match (self.trouble, &self.opening) {
             (Some(trouble), _) => trouble,
-            (None, Some(_)) => Standing::Opening,
-            (None, None) if self.is_full => Standing::Full,
-            (None, None) => Standing::Open,
+            (None, Some(_)) => StoreStatus::Opening,
+            (None, None) if self.is_full => StoreStatus::Full,
+            (None, None) => StoreStatus::Open,
         }
     }
 
@@ -361,9 +361,9 @@ impl Store {
             Input::Get(ticket, chunk) => self.get(ticket, chunk, effects),
             Input::Remove(ticket, chunk) => self.remove(ticket, chunk, effects),
             Input::Disk(op, result) => self.disk(op, result, effects),
-            Input::Gone => match self.standing() {
+            Input::Gone => match self.status() {
                 // Its next operation will fail, and tell.
-                Standing::Opening | Standing::Failed(_) => {}
+                StoreStatus::Opening | StoreStatus::Failed(_) => {}
                 _ => self.stop_writing(DiskError::Gone, effects),
             },
             Input::LookForRoom => {
@@ -390,7 +390,7 @@ impl Store {
                     self.opening = Some((op, opening));
                 }
                 Step::Failed(error) => {
-                    self.trouble = Some(Standing::Failed(error));
+                    self.trouble = Some(StoreStatus::Failed(error));
                     effects.push(Effect::NotOpened(error));
                 }
                 Step::Found(found) => self.opened(*found, effects),
@@ -421,7 +421,7 @@ impl Store {
         self.statistics.unreadable_segments = found.unreadable;
         self.unsealed = found.unfinished;
         if found.unreadable > 0 {
-            self.trouble = Some(Standing::ReadOnly(DiskError::Failed));
+            self.trouble = Some(StoreStatus::ReadOnly(DiskError::Failed));
         }
         if let Some((segment, Unfinished { entries, end })) = self.unsealed.pop() {
             self.active = Some(Active { segment, entries, end });
@@ -432,7 +432,7 @@ impl Store {
 
     /// Starts whatever can be started.
     fn pump(&mut self, effects: &mut Vec<Effect>) {
-        if !matches!(self.standing(), Standing::Open | Standing::Full) {
+        if !matches!(self.status(), StoreStatus::Open | StoreStatus::Full) {
             return;
         }
         if self.spare == Spare::None {

@@ -43,5 +43,5 @@ mod timeline;
 
 pub use events::write_events;
 pub use perfetto::{TraceSpan, TraceSpanError, write_perfetto};
-pub use series::{MOST_BINS, MeanAndMax, RunSeries, SeriesCollector, SeriesSpec, collect_series};
+pub use series::{MAX_BINS, MeanAndMax, RunSeries, SeriesCollector, SeriesSpec, collect_series};
 pub use timeline::{Timeline, TimelineBar, TimelineSpec, WindowState};

@@ -10,12 +10,12 @@ use slotcast_units::{Rate, Time};
 use crate::timeline::{Timeline, TimelineSpec};
 
 /// Most bins that a series has; more than that no screen shows.
-pub const MOST_BINS: usize = 2000;
+pub const MAX_BINS: usize = 2000;
 
 /// What to keep of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeriesSpec {
-    /// Number of equal bins over the whole run, warm-up included; cut to 1 to [`MOST_BINS`].
+    /// Number of equal bins over the whole run, warm-up included; cut to 1 to [`MAX_BINS`].
     pub bins: usize,
     /// Which reservations to keep.
     pub timeline: TimelineSpec,
@@ -111,7 +111,7 @@ impl SeriesCollector {
     /// For one run of `scenario`.
     pub fn new(scenario: &Scenario, spec: &SeriesSpec) -> SeriesCollector {
         let end = measured_until(scenario);
-        let binned = Binned::new(end, spec.bins.clamp(1, MOST_BINS), scenario.cluster.targets);
+        let binned = Binned::new(end, spec.bins.clamp(1, MAX_BINS), scenario.cluster.targets);
         SeriesCollector {
             usable: scenario.network.usable_rate(),
             disks_per_target: f64::from(scenario.disk.per_target),

@@ -3,7 +3,7 @@
 use slotcast_lab::Experiment;
 use slotcast_sim::{RunReport, Scenario};
 use slotcast_trace::{
-    MOST_BINS, MeanAndMax, RunSeries, SeriesSpec, TimelineSpec, WindowState, collect_series,
+    MAX_BINS, MeanAndMax, RunSeries, SeriesSpec, TimelineSpec, WindowState, collect_series,
 };
 use slotcast_units::{Span, Time};
 
@@ -160,7 +160,7 @@ fn what_does_not_fit_is_counted() {
     let most_bars = 100;
     let cut = SeriesSpec { timeline: TimelineSpec { most_bars, ..whole.timeline }, ..whole };
     let ((_, whole), (_, cut)) = (collect(&scenario, &whole), collect(&scenario, &cut));
-    assert_eq!(whole.time_ms.len(), MOST_BINS);
+    assert_eq!(whole.time_ms.len(), MAX_BINS);
     assert!(!whole.timeline.is_cut() && cut.timeline.is_cut());
     assert_eq!(cut.timeline.bars.len(), most_bars);
     assert_eq!(

@@ -54,10 +54,10 @@ const DATA_LEN: usize = 71;
 pub const DATA_OVERHEAD: usize = HEADER_LEN + DATA_LEN;
 
 /// The most pieces of one chunk: a report of all of them fits into the smallest datagram.
-pub const MOST_PIECES: u32 = 1 << 13;
+pub const MAX_PIECES: u32 = 1 << 13;
 
 /// The most groups that a datagram names.
-pub const MOST_GROUPS: usize = 64;
+pub const MAX_GROUPS: usize = 64;
 
 const CLOCK: u8 = 1;
 const PROBE: u8 = 2;

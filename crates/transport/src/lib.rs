@@ -87,9 +87,9 @@ mod suspicion;
 pub mod translate;
 
 pub use datagram::{
-    Address, Body, DATA_OVERHEAD, Data, Datagram, HEADER_LEN, Header, MAX_SURVEYED_CHUNKS,
-    MAX_SURVEYED_RANGES, MOST_GROUPS, MOST_PIECES, Refused, Report, Survey, SurveyAbout,
-    SurveyReply, SurveySays, piece_len,
+    Address, Body, DATA_OVERHEAD, Data, Datagram, HEADER_LEN, Header, MAX_GROUPS, MAX_PIECES,
+    MAX_SURVEYED_CHUNKS, MAX_SURVEYED_RANGES, Refused, Report, Survey, SurveyAbout, SurveyReply,
+    SurveySays, piece_len,
 };
 pub use inbox::{Arrived, Inbox, InboxLimits, Refusal};
 pub use key::Key;

@@ -10,7 +10,7 @@ use crate::pieces::Pieces;
 
 /// So many times a receiver says by itself what is missing, each time after twice the wait; then it gives
 /// the chunk up.
-const MOST_REMINDERS: u8 = 6;
+const MAX_REMINDERS: u8 = 6;
 
 /// A chunk of which some pieces are here.
 #[derive(Debug, Clone)]
@@ -83,7 +83,7 @@ impl Receiving {
     pub fn wake(&mut self, now: Time) -> bool {
         self.reminders += 1;
         self.due = now + self.slack * (1u64 << self.reminders);
-        self.reminders <= MOST_REMINDERS
+        self.reminders <= MAX_REMINDERS
     }
 
     /// The chunk, and the values of its pieces.

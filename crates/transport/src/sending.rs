@@ -71,7 +71,7 @@ pub struct Sending {
 }
 
 /// How often the rate is halved.
-const MOST_HALVINGS: u8 = 4;
+const MAX_HALVINGS: u8 = 4;
 
 /// How far a sender that is late may catch up at full speed.
 const CATCH_UP: Span = Span::from_us(500);
@@ -149,7 +149,7 @@ impl Sending {
     /// How long a piece of this pass takes at the rate of the pass: what is repeated leaves at half the rate
     /// each time, since loss suggests congestion.
     pub fn piece_time(&self) -> Span {
-        self.piece_time * (1u64 << self.pass.min(MOST_HALVINGS))
+        self.piece_time * (1u64 << self.pass.min(MAX_HALVINGS))
     }
 
     /// The last piece that was listed has left at `now`, if that is later than was planned: reports are awaited

@@ -8,10 +8,10 @@ use super::job::{Access, Job, Work};
 use super::scenario::LustreScenario;
 
 /// Most RPCs that all clients together may have under way: more would not fit a machine's memory.
-const MOST_UNDER_WAY: u64 = 1 << 26;
+const MAX_UNDER_WAY: u64 = 1 << 26;
 
 /// Most clients.
-const MOST_CLIENTS: u64 = 1 << 24;
+const MAX_CLIENTS: u64 = 1 << 24;
 /// More than this, in the worst case, could leave the clock.
 const LONGEST: Span = Span::from_secs(100 * 365 * 86_400);
 
@@ -104,13 +104,13 @@ pub fn check_lustre(scenario: &LustreScenario) -> Result<(), ScenarioError> {
         let problem = "with these sizes and times the jobs could take more than a century";
         return wrong("job.size", problem.into());
     }
-    if clients > MOST_CLIENTS {
-        return wrong("job.clients", format!("{clients} clients are more than {MOST_CLIENTS}"));
+    if clients > MAX_CLIENTS {
+        return wrong("job.clients", format!("{clients} clients are more than {MAX_CLIENTS}"));
     }
-    if under_way > MOST_UNDER_WAY {
+    if under_way > MAX_UNDER_WAY {
         let problem = format!(
             "{under_way} RPCs could be under way at once; expected clients times OSTs of a file times \
-             RPCs in flight to be at most {MOST_UNDER_WAY}"
+             RPCs in flight to be at most {MAX_UNDER_WAY}"
         );
         return wrong("client.rpcs_in_flight", problem);
     }

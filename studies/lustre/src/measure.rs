@@ -10,7 +10,7 @@ use super::report::{JobReport, PhaseReport, Sample};
 use super::scenario::LustreScenario;
 
 /// Intervals that are kept for each class.
-const MOST_SAMPLES: usize = 1 << 20;
+const MAX_SAMPLES: usize = 1 << 20;
 
 /// Reads or writes of one job.
 #[derive(Debug, Clone, Default)]
@@ -100,7 +100,7 @@ impl Measured {
     /// The interval in which `now` lies, if it is one of those that are kept.
     fn interval_of(&self, now: Time) -> Option<usize> {
         let number = now.as_ns().checked_div(self.interval.as_ns())?;
-        usize::try_from(number).ok().filter(|number| *number < MOST_SAMPLES)
+        usize::try_from(number).ok().filter(|number| *number < MAX_SAMPLES)
     }
 
     fn sample(&mut self, now: Time, request: &Request) -> Option<&mut Sample> {

@@ -58,7 +58,7 @@ pub fn run(scenario: &Scenario, seed: u64) -> Result<Report, ScenarioError> {
 
 /// More events than a stripe needs to come to rest once its clients have stopped, with a timer or two for
 /// each write.
-const MOST_EVENTS_AT_REST: u64 = 100_000_000;
+const MAX_EVENTS_AT_REST: u64 = 100_000_000;
 
 fn drive<M: Machines>(scenario: &Scenario, seed: u64) -> Report {
     let mut simulation = Simulation::new(Host::<M>::new(scenario, seed));
@@ -68,7 +68,7 @@ fn drive<M: Machines>(scenario: &Scenario, seed: u64) -> Report {
     simulation.model_mut().start_measuring(warm);
     simulation.run_until(end);
     let mut report = simulation.model_mut().report(seed, end);
-    simulation.run(MOST_EVENTS_AT_REST);
+    simulation.run(MAX_EVENTS_AT_REST);
     report.problem = simulation.model().problem();
     report.events = simulation.executed();
     report.trace_hash = simulation.trace_hash();

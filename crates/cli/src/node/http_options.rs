@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use clap::Args;
-use slotcast_node::{BODY_MEMORY, BODY_SIZES, HEADER_SIZES, LEAST_TIMEOUT, Limits};
+use slotcast_node::{BODY_MEMORY, BODY_SIZES, HEADER_SIZES, Limits, MIN_TIMEOUT};
 use slotcast_units::{Size, Span};
 
 /// Limits of HTTP.
@@ -68,9 +68,9 @@ fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
 
 fn timeout(text: &str) -> Result<Span, String> {
     let span: Span = parsed(text)?;
-    match span >= LEAST_TIMEOUT {
+    match span >= MIN_TIMEOUT {
         true => Ok(span),
-        false => Err(format!("at least {LEAST_TIMEOUT}")),
+        false => Err(format!("at least {MIN_TIMEOUT}")),
     }
 }
 

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use slotcast_lab::InputError;
 use slotcast_node::cluster::NodeFile;
-use slotcast_node::{LEAST_RATE, Limits, Node, StartError, http};
+use slotcast_node::{Limits, MIN_RATE, Node, StartError, http};
 use slotcast_units::Rate;
 
 use super::http_options::HttpOptions;
@@ -68,9 +68,9 @@ pub(crate) struct Arguments {
 
 fn limit(text: &str) -> Result<Rate, String> {
     let rate: Rate = text.parse().map_err(|error| format!("{error}"))?;
-    match rate >= LEAST_RATE {
+    match rate >= MIN_RATE {
         true => Ok(rate),
-        false => Err(format!("at least {LEAST_RATE}")),
+        false => Err(format!("at least {MIN_RATE}")),
     }
 }
 

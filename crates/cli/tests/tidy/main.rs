@@ -11,6 +11,7 @@ mod crates;
 mod files;
 mod functions;
 mod purity;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

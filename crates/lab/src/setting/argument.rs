@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::draft::{Axis, Draft, Given, SweepBlock};
-use super::points::MOST_POINTS;
+use super::points::MAX_POINTS;
 use super::toml_value::{self, Result};
 use crate::input_error::{Origin, Source};
 use crate::nearest::did_you_mean;
@@ -74,7 +74,7 @@ impl<C: Default> Draft<C> {
             let origin = at(start..start + part.len());
             start += part.len() + 1;
             let part = part.trim().trim_matches('"');
-            let found = setting.kind.parse_range(part, MOST_POINTS).map_err(|problem| {
+            let found = setting.kind.parse_range(part, MAX_POINTS).map_err(|problem| {
                 let label =
                     format!("expected {}, or a range such as `1..8`", setting.kind.expected());
                 origin

@@ -10,7 +10,7 @@ use super::schema::needed;
 use crate::input_error::{InputError, Origin};
 
 /// More points than this are a slip, not an experiment.
-pub const MOST_POINTS: usize = 10_000;
+pub const MAX_POINTS: usize = 10_000;
 
 /// One point of a sweep.
 #[derive(Debug, Clone)]
@@ -79,8 +79,8 @@ impl<C: Clone + Default> Draft<C> {
     /// If there are too many points, or one of them cannot be run.
     pub fn points(&self) -> Result<Points<C>, Box<InputError>> {
         let count = self.sweep.iter().try_fold(1usize, |n, block| n.checked_mul(block.length()));
-        let count = count.filter(|&n| n <= MOST_POINTS).ok_or_else(|| {
-            let message = format!("the sweep has more than {MOST_POINTS} points; expected fewer");
+        let count = count.filter(|&n| n <= MAX_POINTS).ok_or_else(|| {
+            let message = format!("the sweep has more than {MAX_POINTS} points; expected fewer");
             InputError::whole(&self.source, message)
         })?;
         let base = self.base();

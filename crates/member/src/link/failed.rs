@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use slotcast_protocol::{GroupId, Members};
-use slotcast_transport::{Body, MOST_GROUPS};
+use slotcast_transport::{Body, MAX_GROUPS};
 use slotcast_units::Time;
 
 use super::{Link, LinkEvent};
@@ -40,7 +40,7 @@ impl Link {
     /// Tells `node` which targets of this node have failed, in groups where one ever has.
     pub(super) fn tell_failed(&mut self, now: Time, node: u32, effects: &mut Vec<Effect>) {
         let failed: Vec<_> = self.failed.iter().map(|(group, at)| (*group, *at)).collect();
-        for part in failed.chunks(MOST_GROUPS) {
+        for part in failed.chunks(MAX_GROUPS) {
             self.send_to(now, node, Body::Failed(part.to_vec()), effects);
         }
     }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use slotcast_protocol::{RepairStatistics, TargetId};
-use slotcast_store::{Standing, Statistics};
+use slotcast_store::{Statistics, StoreStatus};
 use slotcast_units::Time;
 
 use crate::effect::{Effect, Note};
@@ -11,7 +11,7 @@ use crate::effect::{Effect, Note};
 /// What is remembered of a target, to notice that something has changed.
 #[derive(Debug)]
 pub(super) struct TargetLog {
-    standing: Standing,
+    status: StoreStatus,
     /// The scan under way, and the scrub: their beginnings, and the numbers of then.
     scan: Option<(Time, RepairStatistics)>,
     scrub: Option<(Time, RepairStatistics, Statistics)>,
@@ -20,7 +20,7 @@ pub(super) struct TargetLog {
 impl TargetLog {
     /// Of a target that is being opened.
     pub(super) fn new() -> TargetLog {
-        TargetLog { standing: Standing::Opening, scan: None, scrub: None }
+        TargetLog { status: StoreStatus::Opening, scan: None, scrub: None }
     }
 
     /// Notes what has changed: what the target can do, whether it scans, whether it scrubs.
@@ -28,11 +28,11 @@ impl TargetLog {
         &mut self,
         now: Time,
         target: TargetId,
-        (standing, is_scanning, is_scrubbing): (Standing, bool, bool),
+        (status, is_scanning, is_scrubbing): (StoreStatus, bool, bool),
         numbers: impl FnOnce() -> (RepairStatistics, Statistics),
         effects: &mut Vec<Effect>,
     ) {
-        let is_as_before = standing == self.standing
+        let is_as_before = status == self.status
             && is_scanning == self.scan.is_some()
             && is_scrubbing == self.scrub.is_some();
         if is_as_before {
@@ -41,9 +41,9 @@ impl TargetLog {
         let (repair, statistics) = numbers();
         let chunks = statistics.chunks;
         let mut note = |note| effects.push(Effect::Note(note));
-        if standing != self.standing {
-            let before = core::mem::replace(&mut self.standing, standing);
-            note(Note::Target { target, before, standing, statistics });
+        if status != self.status {
+            let before = core::mem::replace(&mut self.status, status);
+            note(Note::Target { target, before, status, statistics });
         }
         if is_scanning && self.scan.is_none() {
             self.scan = Some((now, repair));

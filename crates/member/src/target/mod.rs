@@ -25,8 +25,8 @@ use slotcast_protocol::{
     TargetInput as NegotiatorInput,
 };
 use slotcast_store::{
-    Content, DiskError, Effect as StoreEffect, Input as StoreInput, OpId, Output, Standing,
-    Statistics, Store, Ticket,
+    Content, DiskError, Effect as StoreEffect, Input as StoreInput, OpId, Output, Statistics,
+    Store, StoreStatus, Ticket,
 };
 use slotcast_transport::{SurveyAbout, SurveySays};
 use slotcast_units::{Rate, Size, Span, Time};
@@ -310,8 +310,8 @@ impl StorageTarget {
             }
         }
         self.account.disk(now, !self.asked.is_empty());
-        let standing = self.store.standing();
-        let doing = (standing, self.repair.progress(now).is_some(), self.is_scrubbing(now));
+        let status = self.store.status();
+        let doing = (status, self.repair.progress(now).is_some(), self.is_scrubbing(now));
         let (repair, store) = (&self.repair, &self.store);
         let numbers = || (repair.statistics(), store.statistics());
         self.log.look(now, self.id, doing, numbers, &mut outbox.effects);
@@ -324,9 +324,9 @@ impl StorageTarget {
 
     /// Whether nothing that it holds counts: its disk does not write, or does not answer.
     pub fn has_failed(&self) -> bool {
-        let standing = self.store.standing();
+        let status = self.store.status();
         self.disk_watch.is_stalled()
-            || matches!(standing, Standing::ReadOnly(_) | Standing::Failed(_))
+            || matches!(status, StoreStatus::ReadOnly(_) | StoreStatus::Failed(_))
     }
 
     /// What it says to puts. One that leaves, or whose disk does not write, counts for nobody.
@@ -335,19 +335,21 @@ impl StorageTarget {
         if !(drains || self.membership.takes_puts()) {
             return Intake::Closed;
         }
-        match self.store.standing() {
-            Standing::Open => Intake::Open,
-            Standing::Full => Intake::Full,
-            Standing::ReadOnly(_) if self.mistake == Some(Mistake::CountsThoughFailed) => {
+        match self.store.status() {
+            StoreStatus::Open => Intake::Open,
+            StoreStatus::Full => Intake::Full,
+            StoreStatus::ReadOnly(_) if self.mistake == Some(Mistake::CountsThoughFailed) => {
                 Intake::Full
             }
-            Standing::Opening | Standing::ReadOnly(_) | Standing::Failed(_) => Intake::Closed,
+            StoreStatus::Opening | StoreStatus::ReadOnly(_) | StoreStatus::Failed(_) => {
+                Intake::Closed
+            }
         }
     }
 
     /// Somebody wants room: others may have made some on the disk.
     fn look_for_room(&mut self, now: Time) {
-        if self.store.standing() == Standing::Full && now >= self.next_look {
+        if self.store.status() == StoreStatus::Full && now >= self.next_look {
             self.next_look = now + self.room_pause;
             self.store.handle(StoreInput::LookForRoom, &mut self.store_effects);
         }
@@ -393,22 +395,27 @@ impl StorageTarget {
 
     /// Whether it answers: it is open, and its disk is there.
     pub fn is_available(&self) -> bool {
-        let standing = self.store.standing();
+        let status = self.store.status();
         !self.disk_watch.is_stalled()
             && !matches!(
-                standing,
-                Standing::Opening | Standing::Failed(_) | Standing::ReadOnly(DiskError::Gone)
+                status,
+                StoreStatus::Opening
+                    | StoreStatus::Failed(_)
+                    | StoreStatus::ReadOnly(DiskError::Gone)
             )
     }
 
     /// Whether its store knows what it holds.
     pub fn is_open(&self) -> bool {
-        matches!(self.store.standing(), Standing::Open | Standing::Full | Standing::ReadOnly(_))
+        matches!(
+            self.store.status(),
+            StoreStatus::Open | StoreStatus::Full | StoreStatus::ReadOnly(_)
+        )
     }
 
     /// Whether it will be there soon: it opens, and its disk answers.
     pub fn is_opening(&self) -> bool {
-        self.store.standing() == Standing::Opening && !self.disk_watch.is_stalled()
+        self.store.status() == StoreStatus::Opening && !self.disk_watch.is_stalled()
     }
 
     /// Whether it gives away what it holds.
@@ -437,8 +444,8 @@ impl StorageTarget {
     }
 
     /// What its store can do.
-    pub fn standing(&self) -> Standing {
-        self.store.standing()
+    pub fn status(&self) -> StoreStatus {
+        self.store.status()
     }
 
     /// Numbers of its store. O(1).

@@ -18,7 +18,7 @@ use super::error::{Result, Source};
 use super::map_file::{map_text, read_map};
 use super::map_source::MapSource;
 use crate::label;
-use crate::limits::{BODY_MEMORY, BODY_SIZES, HEADER_SIZES, LEAST_RATE, LEAST_TIMEOUT, Limits};
+use crate::limits::{BODY_MEMORY, BODY_SIZES, HEADER_SIZES, Limits, MIN_RATE, MIN_TIMEOUT};
 use crate::whole_file::write_whole;
 
 #[derive(Deserialize)]
@@ -206,7 +206,7 @@ fn span(source: &Source, key: &str, value: &Spanned<String>) -> Result<Span> {
 fn timeout(source: &Source, key: &str, value: &Option<Spanned<String>>) -> Result<Option<Span>> {
     let Some(value) = value else { return Ok(None) };
     let timeout = span(source, key, value)?;
-    if timeout >= LEAST_TIMEOUT {
+    if timeout >= MIN_TIMEOUT {
         return Ok(Some(timeout));
     }
     let message = format!("{key} = \"{}\" is too short", value.get_ref());
@@ -216,7 +216,7 @@ fn timeout(source: &Source, key: &str, value: &Option<Spanned<String>>) -> Resul
 fn rate(source: &Source, key: &str, value: &Option<Spanned<String>>) -> Result<Option<Rate>> {
     let Some(value) = value else { return Ok(None) };
     match value.get_ref().parse::<Rate>() {
-        Ok(rate) if rate >= LEAST_RATE => Ok(Some(rate)),
+        Ok(rate) if rate >= MIN_RATE => Ok(Some(rate)),
         Ok(_) => {
             let message = format!("{key} = \"{}\" is too slow", value.get_ref());
             Err(source.error(Some(value.span()), message, Some("at least 1Mbps")))

@@ -6,7 +6,7 @@
 pub(super) const ONE: u64 = 1 << 30;
 
 /// A window is never cut below so many frames, as in Linux; after a timeout it is one.
-const LEAST_FRAMES: u64 = 2;
+const MIN_FRAMES: u64 = 2;
 
 /// What is the same for all senders.
 #[derive(Debug, Clone, Copy)]
@@ -108,7 +108,7 @@ impl Congestion {
     fn cut(&mut self, next: u64, rules: &CongestionRules) {
         let by = u128::from(self.window) * u128::from(self.alpha) / u128::from(2 * ONE);
         let by = u64::try_from(by).expect("at most half a window");
-        self.window = (self.window - by).max(LEAST_FRAMES * rules.frame);
+        self.window = (self.window - by).max(MIN_FRAMES * rules.frame);
         self.threshold = self.window;
         self.towards_growth = 0;
         self.cut_until = next;
@@ -128,7 +128,7 @@ impl Congestion {
 
     /// Frames were lost: as without DCTCP, the window is halved (RFC 8257, 3.5).
     pub(super) fn lost(&mut self, rules: &CongestionRules) {
-        self.threshold = (self.window / 2).max(LEAST_FRAMES * rules.frame);
+        self.threshold = (self.window / 2).max(MIN_FRAMES * rules.frame);
         self.window = self.threshold;
         self.towards_growth = 0;
     }
@@ -136,7 +136,7 @@ impl Congestion {
     /// Nothing was acknowledged for a retransmission timeout, with `in_flight` bytes on their way
     /// (RFC 5681, 3.1).
     pub(super) fn timed_out(&mut self, in_flight: u64, rules: &CongestionRules) {
-        self.threshold = (in_flight / 2).max(LEAST_FRAMES * rules.frame);
+        self.threshold = (in_flight / 2).max(MIN_FRAMES * rules.frame);
         self.window = rules.frame;
         self.towards_growth = 0;
     }

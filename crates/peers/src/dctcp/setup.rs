@@ -24,10 +24,10 @@ const TEN_GBPS: u64 = 10_000_000_000;
 
 /// A queue must hold more than a seventh of what the link carries in a round trip, or the link idles
 /// after a cut (SIGCOMM 2010).
-const LEAST_PART_OF_ROUND_TRIP: u64 = 7;
+const MAX_PARTS_OF_ROUND_TRIP: u64 = 7;
 
 /// More values than this in the samples of a run are a slip.
-const MOST_SAMPLES: u64 = 20_000_000;
+const MAX_SAMPLES: u64 = 20_000_000;
 
 /// The time from the start of a full frame to its acknowledgement on an idle network.
 fn base_round_trip(scenario: &Scenario) -> Span {
@@ -49,7 +49,7 @@ fn mark_threshold(scenario: &Scenario) -> u64 {
     let by_rate = u128::from(THRESHOLD_AT_10_GBPS) * u128::from(rate) / u128::from(TEN_GBPS);
     let round_trip = scenario.network.usable_rate().bits_in(base_round_trip(scenario)) / 8;
     let by_rate = u64::try_from(by_rate).unwrap_or(u64::MAX);
-    by_rate.max(round_trip / LEAST_PART_OF_ROUND_TRIP)
+    by_rate.max(round_trip / MAX_PARTS_OF_ROUND_TRIP)
 }
 
 /// Finds the first reason for which a scenario of this kind cannot be run.
@@ -101,9 +101,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     if dctcp.sample_every > Span::ZERO {
         let nodes = u64::from(cluster.initiators) + u64::from(cluster.targets);
         let samples = run.length / dctcp.sample_every;
-        if samples.saturating_mul(nodes) > MOST_SAMPLES {
+        if samples.saturating_mul(nodes) > MAX_SAMPLES {
             let problem = format!(
-                "{samples} samples of {nodes} nodes; at most {MOST_SAMPLES} values. Sample less often"
+                "{samples} samples of {nodes} nodes; at most {MAX_SAMPLES} values. Sample less often"
             );
             return wrong("dctcp.sample_every", problem);
         }

@@ -44,7 +44,7 @@ pub struct TargetConfig {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "at most 8")]
-const MOST_REPLICAS: u8 = MAX_REPLICAS as u8;
+const REPLICA_LIMIT: u8 = MAX_REPLICAS as u8;
 
 /// What the target has on its disks. The host looks it up; the machine only asks.
 pub trait Holdings {
@@ -55,7 +55,7 @@ pub trait Holdings {
     /// that keeps no such numbers says the most, and none is ever raised. 0 if the chunk could not be read: gets try
     /// that again, and it does not count as a replica.
     fn replicas_of(&self, _chunk: &ChunkId) -> u8 {
-        MOST_REPLICAS
+        REPLICA_LIMIT
     }
 
     /// The disk that holds `chunk`, counted from zero; asked only for a chunk that is stored here.

@@ -12,7 +12,7 @@ use crate::chart::{Chart, Heat};
 use crate::number;
 
 /// Most cells along an axis that still have room for their value.
-const MOST_WRITTEN: usize = 12;
+const MAX_WRITTEN: usize = 12;
 
 pub(super) fn scene(chart: &Chart, heat: &Heat) -> Option<Scene> {
     let values = || heat.values.iter().flatten().copied().filter(|value| value.is_finite());
@@ -33,7 +33,7 @@ pub(super) fn scene(chart: &Chart, heat: &Heat) -> Option<Scene> {
             .with_y_categories(heat.rows.clone())
             .with_colorbar_tick_format(TickFormat::Custom(Arc::new(number::tick)))
     });
-    if heat.columns.len() <= MOST_WRITTEN && heat.rows.len() <= MOST_WRITTEN {
+    if heat.columns.len() <= MAX_WRITTEN && heat.rows.len() <= MAX_WRITTEN {
         let is_light = |value: f64| (value - smallest) / range > 0.5;
         write_values(&mut scene, heat, is_light);
     }

@@ -3,7 +3,7 @@
 use kuva::prelude::{BandPlot, LinePlot, Plot as Drawn, ReferenceLine, ScatterPlot};
 use kuva::render::render::Scene;
 
-use super::{MOST_POINTS, framed};
+use super::{MAX_POINTS, framed};
 use crate::chart::{Chart, Line, Lines, On, Scale, Style};
 use crate::palette;
 use crate::thin::thin;
@@ -51,7 +51,7 @@ fn visible(line: &Line, chart: &Chart) -> Vec<Point> {
     let fits = |value: f64, scale| value.is_finite() && (scale != Scale::Log || value > 0.0);
     let ci95 = |i: usize| line.ci95.get(i).copied().filter(|ci95| ci95.is_finite());
     let at = |i: usize| (line.x[i], line.y[i], ci95(i).unwrap_or(0.0));
-    thin(&line.y, MOST_POINTS)
+    thin(&line.y, MAX_POINTS)
         .into_iter()
         .map(at)
         .filter(|&(x, y, _)| fits(x, chart.x.scale) && fits(y, chart.y.scale))

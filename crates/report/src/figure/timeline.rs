@@ -13,7 +13,7 @@ const ROW: f64 = 14.0;
 const GAP: f64 = 3.0;
 
 /// Most spans in one picture: more cannot be told apart on paper, and make the file heavy.
-const MOST_SPANS: usize = 4000;
+const MAX_SPANS: usize = 4000;
 
 pub(super) fn scene(chart: &Chart, timeline: &Timeline) -> Option<Scene> {
     if timeline.spans.is_empty() {
@@ -21,7 +21,7 @@ pub(super) fn scene(chart: &Chart, timeline: &Timeline) -> Option<Scene> {
     }
     let mut spans = timeline.spans.clone();
     spans.sort_by(|a, b| a.start.total_cmp(&b.start));
-    spans.truncate(MOST_SPANS);
+    spans.truncate(MAX_SPANS);
     let mut stack =
         TrackStack::new().with_theme(theme()).spacing(GAP).track(Head(header_height(chart)));
     for (index, name) in timeline.rows.iter().enumerate() {

@@ -12,13 +12,13 @@ use crate::palette;
 use crate::thin::thin;
 
 /// Most points of a line in the page; see [`crate::thin`].
-const MOST_POINTS: usize = 2000;
+const MAX_POINTS: usize = 2000;
 
 /// Most spans of a timeline in the page.
-const MOST_SPANS: usize = 6000;
+const MAX_SPANS: usize = 6000;
 
 /// Most ticks that stand exactly where the values are.
-const MOST_PLACES: usize = 12;
+const MAX_PLACES: usize = 12;
 
 /// Opacity of light bars and of bands.
 const LIGHT: f64 = 0.4;
@@ -144,7 +144,7 @@ fn few_places(lines: &Lines) -> Option<Vec<f64>> {
         places.extend(&line.x);
         places.sort_unstable_by(f64::total_cmp);
         places.dedup();
-        if places.len() > MOST_PLACES {
+        if places.len() > MAX_PLACES {
             return None;
         }
     }
@@ -164,7 +164,7 @@ fn range(lines: &Lines, x: &Axis) -> Option<[f64; 2]> {
 }
 
 fn of_line(line: &Line, chart: &Chart) -> Vec<Value> {
-    let kept = thin(&line.y, MOST_POINTS);
+    let kept = thin(&line.y, MAX_POINTS);
     let pick = |values: &[f64]| short(kept.iter().map(|&at| values[at]));
     let colour = palette::series(line.colour);
     let (x_unit, y_unit) = (unit_text(&chart.x.unit), unit_text(&chart.y.unit));
@@ -275,7 +275,7 @@ fn of_heat(heat: &Heat, chart: &Chart) -> (Vec<Value>, Value) {
 fn of_timeline(timeline: &Timeline, chart: &Chart) -> (Vec<Value>, Value) {
     let mut spans: Vec<_> = timeline.spans.iter().collect();
     spans.sort_by(|a, b| a.start.total_cmp(&b.start));
-    spans.truncate(MOST_SPANS);
+    spans.truncate(MAX_SPANS);
     let unit = unit_text(&chart.x.unit);
     let traces = timeline.states.iter().enumerate().map(|(index, state)| {
         let spans: Vec<_> = spans.iter().filter(|span| span.state == index).collect();

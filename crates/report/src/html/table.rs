@@ -5,13 +5,13 @@ use crate::number;
 use crate::page::{Cell, Table, numbers, words};
 
 /// A picture with more points is summed up line by line.
-const MOST_ROWS: usize = 40;
+const MAX_ROWS: usize = 40;
 
 /// What `chart` shows, in full if it is small.
 pub(super) fn of(chart: &Chart) -> Table {
     let mut table = match &chart.plot {
         Plot::Bars(bars) => of_bars(bars, chart),
-        Plot::Lines(lines) if points(lines) <= MOST_ROWS => of_lines(lines, chart),
+        Plot::Lines(lines) if points(lines) <= MAX_ROWS => of_lines(lines, chart),
         Plot::Lines(lines) => summary(lines, chart),
         Plot::Heat(heat) => of_heat(heat, chart),
         Plot::Timeline(timeline) => of_timeline(timeline, chart),

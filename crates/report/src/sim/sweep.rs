@@ -10,13 +10,13 @@ use crate::number;
 use crate::palette;
 
 /// Most lines, or colours of bars, that can still be told apart.
-const MOST_LINES: usize = 12;
+const MAX_LINES: usize = 12;
 
 /// Most groups of bars that have room for their names.
-const MOST_GROUPS: usize = 16;
+const MAX_GROUPS: usize = 16;
 
 /// Most heat maps of one metric.
-const MOST_MAPS: usize = 4;
+const MAX_MAPS: usize = 4;
 
 /// What is shown of each point.
 struct Metric {
@@ -161,7 +161,7 @@ fn value_axis(metric: &Metric) -> Axis {
 fn lines(metric: &Metric, x: &Swept, axes: &[Swept], points: &[Measured<'_>]) -> Option<Chart> {
     let without = [x.key];
     let combinations = combinations(axes, &without, points);
-    if combinations.len() > MOST_LINES {
+    if combinations.len() > MAX_LINES {
         return None;
     }
     let line = |(colour, (values, name)): (usize, (Vec<Value>, String))| {
@@ -190,7 +190,7 @@ fn bars(metric: &Metric, axes: &[Swept], points: &[Measured<'_>]) -> Option<Char
     let without: Vec<&str> = compared.iter().map(|axis| axis.key).collect();
     let groups = combinations(axes, &without, points);
     let colours = compared.map_or(1, |axis| axis.values.len());
-    if groups.len() > MOST_GROUPS || colours > MOST_LINES {
+    if groups.len() > MAX_GROUPS || colours > MAX_LINES {
         return None;
     }
     let series = (0..colours).map(|colour| {
@@ -233,7 +233,7 @@ fn maps(
 ) -> Vec<Chart> {
     let without = [x.key, y.key];
     let combinations = combinations(axes, &without, points);
-    if combinations.len() > MOST_MAPS {
+    if combinations.len() > MAX_MAPS {
         return Vec::new();
     }
     let map = |(index, (values, name)): (usize, (Vec<Value>, String))| {

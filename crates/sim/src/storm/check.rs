@@ -46,7 +46,7 @@ impl Storm {
                 let (scan, _) = target.repair_progress(local);
                 let numbers = target.repair_statistics();
                 let lacking = (numbers.under_replicated, numbers.unrecovered);
-                (target.id().0, target.standing(), scan.is_some(), lacking)
+                (target.id().0, target.status(), scan.is_some(), lacking)
             };
             let states: Vec<_> = targets.map(state).collect();
             let busy: Vec<_> = busy.iter().map(|(node, _)| node).collect();
@@ -141,7 +141,7 @@ impl Storm {
         let state = |target: &TargetId| {
             let host = self.nodes.get(self.node_of(*target));
             let target_here = host.and_then(|host| host.target(*target));
-            let state = target_here.map(|target| (target.standing(), target.wanted(chunk)));
+            let state = target_here.map(|target| (target.status(), target.wanted(chunk)));
             format!("{}: {state:?}", target.0)
         };
         members.map(state).collect::<Vec<_>>().join(", ")

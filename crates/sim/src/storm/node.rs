@@ -7,7 +7,7 @@ use slotcast_faults::SimulatedDisk;
 use slotcast_member::identity::{Contents, Register};
 use slotcast_member::{ClusterMap, Member, RequestNumber, StorageTarget, Tape};
 use slotcast_protocol::{ChunkId, TargetId};
-use slotcast_store::Standing;
+use slotcast_store::StoreStatus;
 use slotcast_units::Time;
 
 use super::acks::Acks;
@@ -176,7 +176,10 @@ impl NodeHost {
     pub(super) fn is_well(&self) -> bool {
         self.member.as_ref().is_some_and(|member| {
             member.targets().filter(|target| !self.is_dead(target.id())).all(|target| {
-                matches!(target.standing(), Standing::Open | Standing::Opening | Standing::Full)
+                matches!(
+                    target.status(),
+                    StoreStatus::Open | StoreStatus::Opening | StoreStatus::Full
+                )
             })
         })
     }

@@ -5,7 +5,7 @@ use slotcast_faults::DiskFaults;
 use slotcast_member::{Note, Pass};
 use slotcast_protocol::tape::{InitiatorEntry, InitiatorHeard, TargetEntry, TargetHeard};
 use slotcast_protocol::{ChunkId, Members, Message, State, TargetId};
-use slotcast_store::{DiskError, Standing};
+use slotcast_store::{DiskError, StoreStatus};
 use slotcast_transport::{Address, Body, Datagram};
 use slotcast_units::{Size, Time};
 
@@ -95,7 +95,7 @@ impl Storm {
             let is_opening = other == node
                 && host
                     .target(*member)
-                    .is_some_and(|target| target.standing() == Standing::Opening);
+                    .is_some_and(|target| target.status() == StoreStatus::Opening);
             if is_away || is_opening {
                 let what = format!(
                     "node {node} at {now} puts {chunk} again while node {other} may be back soon"
@@ -175,11 +175,14 @@ impl Storm {
     pub(super) fn noted(&mut self, now: Time, node: u32, note: &Note) {
         match note {
             Note::Target {
-                target, before: Standing::Opening, standing: Standing::Open, ..
+                target,
+                before: StoreStatus::Opening,
+                status: StoreStatus::Open,
+                ..
             } => {
                 self.check_found(now, *target);
             }
-            Note::Target { target, standing: Standing::Failed(error), .. } => {
+            Note::Target { target, status: StoreStatus::Failed(error), .. } => {
                 let disk = self.disk(*target);
                 let is_refused = disk.is_refused() && *error == DiskError::Gone;
                 if !is_refused && disk.disk.faults == DiskFaults::default() {

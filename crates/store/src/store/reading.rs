@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use slotcast_protocol::ChunkId;
 
-use super::{Effect, ReadError, Reading, Standing, Store, Ticket};
+use super::{Effect, ReadError, Reading, Store, StoreStatus, Ticket};
 use crate::index::Place;
 use crate::io::{DiskError, Op, Output};
 use crate::record::HEADER;
@@ -23,7 +23,7 @@ pub(crate) fn content_at(place: Place, length: u32) -> Op {
 
 impl Store {
     pub(super) fn get(&mut self, ticket: Ticket, chunk: ChunkId, effects: &mut Vec<Effect>) {
-        if matches!(self.standing(), Standing::Opening | Standing::Failed(_)) {
+        if matches!(self.status(), StoreStatus::Opening | StoreStatus::Failed(_)) {
             return effects.push(Effect::NotFetched(ticket, ReadError::NotOpen));
         }
         // What could not be read is tried again: disks have bad moments.
@@ -87,7 +87,7 @@ impl Store {
             effects.push(Effect::Unreadable(chunk, self.meant(replicas)));
             self.unread_in_a_row += 1;
         }
-        let is_writing = matches!(self.standing(), Standing::Open | Standing::Full);
+        let is_writing = matches!(self.status(), StoreStatus::Open | StoreStatus::Full);
         if self.unread_in_a_row >= TOO_MANY && is_writing {
             self.stop_writing(error, effects);
         }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use slotcast_protocol::ChunkId;
 
-use super::{Active, Effect, Sealing, Spare, Standing, Store, Ticket, WriteError};
+use super::{Active, Effect, Sealing, Spare, Store, StoreStatus, Ticket, WriteError};
 use crate::batch::{Asker, Batch, Room, Waiting};
 use crate::content::Content;
 use crate::footer;
@@ -48,7 +48,7 @@ impl Store {
         else {
             return effects.push(Effect::NotWritten(ticket, WriteError::TooLong));
         };
-        if self.standing() == Standing::Full {
+        if self.status() == StoreStatus::Full {
             return effects.push(Effect::NotWritten(ticket, WriteError::Full));
         }
         let sequence = self.next_sequence();
@@ -191,7 +191,7 @@ impl Store {
 
     /// A write went wrong: what is on disk is not known any more.
     pub(super) fn stop_writing(&mut self, error: DiskError, effects: &mut Vec<Effect>) {
-        self.trouble = Some(Standing::ReadOnly(error));
+        self.trouble = Some(StoreStatus::ReadOnly(error));
         if let Some((_, batch)) = self.writing.take() {
             for (entry, asker) in batch.written {
                 self.fail(&entry.record, asker, WriteError::Disk(error), effects);
@@ -228,10 +228,10 @@ impl Store {
 
     /// Why nothing can be written at present.
     fn refusal(&self) -> Option<WriteError> {
-        match self.standing() {
-            Standing::Open | Standing::Full => None,
-            Standing::ReadOnly(error) => Some(WriteError::Disk(error)),
-            Standing::Opening | Standing::Failed(_) => Some(WriteError::NotOpen),
+        match self.status() {
+            StoreStatus::Open | StoreStatus::Full => None,
+            StoreStatus::ReadOnly(error) => Some(WriteError::Disk(error)),
+            StoreStatus::Opening | StoreStatus::Failed(_) => Some(WriteError::NotOpen),
         }
     }
 

@@ -5,7 +5,7 @@ mod rig;
 use proptest::prelude::*;
 use slotcast_faults::{DiskFaults, Hang, OpFaults, Transient};
 use slotcast_random::{Stream, Streams};
-use slotcast_store::{Config, DiskError, Standing, Store};
+use slotcast_store::{Config, DiskError, Store, StoreStatus};
 
 use rig::{CHUNKS, Rig, config, content};
 
@@ -85,7 +85,7 @@ proptest! {
             Some(Transient { one_in: 40, error: DiskError::Failed });
         for _ in 0..400 {
             turn(&mut rig, &mut chance);
-            if one_in(&mut chance, 60) || matches!(rig.store.standing(), Standing::ReadOnly(_)) {
+            if one_in(&mut chance, 60) || matches!(rig.store.status(), StoreStatus::ReadOnly(_)) {
                 rig.crash();
             }
         }
@@ -106,7 +106,7 @@ proptest! {
             if one_in(&mut chance, 30) {
                 rig.disk.release();
             }
-            let is_read_only = matches!(rig.store.standing(), Standing::ReadOnly(_));
+            let is_read_only = matches!(rig.store.status(), StoreStatus::ReadOnly(_));
             if one_in(&mut chance, 100) || is_read_only && one_in(&mut chance, 10) {
                 rig.crash();
             }
@@ -181,7 +181,7 @@ fn a_store_whose_chunks_all_live_is_full_and_serves() {
         rig.put(n);
         rig.settle();
     }
-    assert_eq!(rig.store.standing(), Standing::Full);
+    assert_eq!(rig.store.status(), StoreStatus::Full);
     rig.audit();
     // What is removed makes room: compaction finds it.
     for n in 3..CHUNKS - 1 {
@@ -192,7 +192,7 @@ fn a_store_whose_chunks_all_live_is_full_and_serves() {
     rig.settle();
     rig.put(3);
     rig.settle();
-    assert_eq!(rig.store.standing(), Standing::Open);
+    assert_eq!(rig.store.status(), StoreStatus::Open);
     rig.audit();
 }
 

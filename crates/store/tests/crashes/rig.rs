@@ -7,7 +7,7 @@ use slotcast_faults::{DiskFaults, SimulatedDisk};
 use slotcast_protocol::ChunkId;
 use slotcast_protocol::ranges::range_of;
 use slotcast_store::{
-    Config, Content, Effect, Identity, Input, ReadError, Standing, Store, Ticket,
+    Config, Content, Effect, Identity, Input, ReadError, Store, StoreStatus, Ticket,
 };
 
 pub(crate) const CHUNKS: u8 = 12;
@@ -229,7 +229,7 @@ impl Rig {
         // Puts and removals alike may be on record in a segment that could not be read: so nothing is written,
         // and all is as it was when it can be read again.
         let is_unread = self.store.statistics().unreadable_segments > 0;
-        assert!(!is_unread || matches!(self.store.standing(), Standing::ReadOnly(_)));
+        assert!(!is_unread || matches!(self.store.status(), StoreStatus::ReadOnly(_)));
         for (chunk, known) in &mut self.known {
             known.is_unread = is_unread;
             if is_unread {
@@ -255,8 +255,8 @@ impl Rig {
         let mut effects = Vec::new();
         self.store = Store::open(config(), &mut effects);
         self.take(effects);
-        while self.store.standing() == Standing::Opening && self.step() {}
-        !matches!(self.store.standing(), Standing::Opening | Standing::Failed(_))
+        while self.store.status() == StoreStatus::Opening && self.step() {}
+        !matches!(self.store.status(), StoreStatus::Opening | StoreStatus::Failed(_))
     }
 
     /// Everything that is stored can be fetched, and is right.

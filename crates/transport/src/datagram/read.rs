@@ -8,7 +8,7 @@ use slotcast_units::{Span, Time};
 
 use super::{
     Address, Body, CLOCK, CONTROL, DATA, DATA_OVERHEAD, Data, Datagram, FAILED, GET, GROUP,
-    HEADER_LEN, Header, INITIATOR, MAGIC, MOST_GROUPS, MOST_PIECES, PROBE, PUT, REPORT, Refused,
+    HEADER_LEN, Header, INITIATOR, MAGIC, MAX_GROUPS, MAX_PIECES, PROBE, PUT, REPORT, Refused,
     Report, SURVEY, SURVEY_REPLY, Survey, SurveyReply, VERSION,
 };
 use crate::key::Key;
@@ -138,7 +138,7 @@ impl<'a> Reader<'a> {
 
     fn clock(&mut self) -> Option<Body<'a>> {
         let wants_answer = self.bool()?;
-        if self.0.len() > 4 * MOST_GROUPS {
+        if self.0.len() > 4 * MAX_GROUPS {
             return None;
         }
         let mut heard = Vec::with_capacity(self.0.len() / 4);
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
 
     fn failed(&mut self) -> Option<Body<'a>> {
         let each = 4 + 8;
-        if self.0.len() > each * MOST_GROUPS {
+        if self.0.len() > each * MAX_GROUPS {
             return None;
         }
         let mut failed = Vec::with_capacity(self.0.len() / each);
@@ -204,7 +204,7 @@ impl<'a> Reader<'a> {
         let before = u64::from(piece) * u64::from(piece_len);
         let left = u64::from(length).checked_sub(before)?;
         let fits = bytes.len() as u64 == left.min(u64::from(piece_len)) && !bytes.is_empty();
-        if !fits || data.count() > MOST_PIECES {
+        if !fits || data.count() > MAX_PIECES {
             return None;
         }
         data.value = Data::value_of(piece, piece_len, bytes);
@@ -213,7 +213,7 @@ impl<'a> Reader<'a> {
 
     fn report(&mut self) -> Option<Report> {
         let (transfer, pass, count) = (self.u32()?, self.u8()?, u32::from(self.u16()?));
-        if count == 0 || count > MOST_PIECES {
+        if count == 0 || count > MAX_PIECES {
             return None;
         }
         let missing = Pieces::read(count, self.rest())?;

@@ -6,7 +6,7 @@ use slotcast_units::Time;
 
 use super::{
     Address, Body, CLOCK, CONTROL, DATA, Data, Datagram, FAILED, GET, GROUP, HEADER_LEN, Header,
-    INITIATOR, MAGIC, MOST_GROUPS, PROBE, PUT, REPORT, Report, SURVEY, SURVEY_REPLY, VERSION,
+    INITIATOR, MAGIC, MAX_GROUPS, PROBE, PUT, REPORT, Report, SURVEY, SURVEY_REPLY, VERSION,
 };
 use crate::key::{Key, SEAL_LEN};
 
@@ -59,7 +59,7 @@ impl Body<'_> {
         match self {
             Body::Clock { wants_answer, heard } => {
                 out.push(u8::from(*wants_answer));
-                for GroupId(group) in heard.iter().take(MOST_GROUPS) {
+                for GroupId(group) in heard.iter().take(MAX_GROUPS) {
                     out.extend_from_slice(&group.to_le_bytes());
                 }
             }
@@ -88,7 +88,7 @@ impl Body<'_> {
             Body::Survey(survey) => survey.encode(out),
             Body::SurveyReply(reply) => reply.encode(out),
             Body::Failed(failed) => {
-                for (GroupId(group), members) in failed.iter().take(MOST_GROUPS) {
+                for (GroupId(group), members) in failed.iter().take(MAX_GROUPS) {
                     out.extend_from_slice(&group.to_le_bytes());
                     out.extend_from_slice(&members.bits().to_le_bytes());
                 }

@@ -294,7 +294,7 @@ impl<M: Explorable> Cluster<M> {
 impl<M: Explorable> Explored<M> {
     /// Visits all states, and returns how many there are and what was found to be wrong.
     pub(super) fn visit(self) -> Visit {
-        self.visit_up_to(MOST_STATES)
+        self.visit_up_to(MAX_STATES)
     }
 
     /// Visits states until `most` have been come to, repeated ones counted.
@@ -318,7 +318,7 @@ impl<M: Explorable> Explored<M> {
 }
 
 /// A visit stops here: no check that is meant to end needs as many, repeated ones counted.
-const MOST_STATES: usize = 30_000_000;
+const MAX_STATES: usize = 30_000_000;
 
 /// What came out of a visit.
 #[derive(Debug)]
@@ -341,7 +341,7 @@ impl Visit {
     /// Demands that nothing was wrong in any state that there is.
     pub(super) fn assert_right(&self, name: &str) {
         self.assert_no_violation(name);
-        assert!(self.complete, "{name}: more than {MOST_STATES} states");
+        assert!(self.complete, "{name}: more than {MAX_STATES} states");
         assert!(self.ends, "{name}: no history comes to its end");
     }
 }

@@ -235,7 +235,7 @@ impl<M: Storms> Storm<M> {
 }
 
 /// More events than any storm needs to come to rest.
-const MOST_EVENTS: u64 = 2_000_000;
+const MAX_EVENTS: u64 = 2_000_000;
 
 /// What a storm left behind.
 #[derive(Debug, Clone, Copy, Default)]
@@ -279,7 +279,7 @@ pub(crate) fn storm<M: Storms>(
         }
     }
     let mut events = 0;
-    while events < MOST_EVENTS
+    while events < MAX_EVENTS
         && let Some((now, event)) = agenda.next()
     {
         storm.handle(now, event, &mut agenda);
