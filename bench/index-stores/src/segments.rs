@@ -93,9 +93,10 @@ impl Segments {
             Op::Write { segment, offset, parts } => {
                 // The records of a batch lie side by side: one write, as on the node.
                 let bytes = parts.concat();
-                self.file(segment)?.write_all_at(&bytes, offset)?;
+                let file = self.file(segment)?;
+                file.write_all_at(&bytes, offset)?;
+                file.sync_data()?;
             }
-            Op::Flush { segment } => self.file(segment)?.sync_data()?,
             Op::Cut { segment, offset, length } => {
                 let file = self.file(segment)?;
                 file.set_len(offset)?;
@@ -133,7 +134,7 @@ impl Index for Segments {
             let most = self.stored + 2 * workload.batch as u64;
             while asked < workload.chunks.min(most) {
                 let content = workload.content(asked);
-                self.store.handle(Input::Put(Ticket(asked), content), &mut self.effects);
+                self.store.handle(Input::Put(Ticket(asked), content, None), &mut self.effects);
                 asked += 1;
             }
             self.step()?;
