@@ -11,7 +11,7 @@ use std::thread;
 
 use clap::Args;
 use serde::Serialize;
-use slotcast_sim::storm::{StormReport, run_storm};
+use slotcast_sim::fault_simulation::{FaultReport, simulate_faults};
 
 use crate::VERSION;
 use crate::failure::Outcome;
@@ -20,22 +20,22 @@ use crate::output::{Destination, print};
 use crate::outputs::{Kind, Outputs};
 use crate::progress::Bar;
 
-/// Run storms of faults on whole nodes as they run in production, and check that they keep their word
+/// Simulate faults on whole nodes as they run in production, and check that they keep their word
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   slotcast fuzz --seeds 2000
-  slotcast fuzz --seeds 1 --from 1234          one storm again
-  slotcast fuzz --seeds 100000 --threads 8 --json storms.json
+  slotcast fuzz --seeds 1 --from 1234          one of them again
+  slotcast fuzz --seeds 100000 --threads 8 --json faults.json
 
 A seed is a small cluster with simulated disks, clocks and network, and all that goes wrong there
-(docs/understand/faults.md). Equal seeds are equal storms, on every machine.
+(docs/understand/faults.md). Equal seeds are equal runs, on every machine.
 
 Exit status:
-  0  every storm ended well
+  0  every simulation ended well
   1  something did not hold; each failing seed is printed with the command that repeats it")]
 pub(crate) struct Arguments {
-    /// Number of storms
+    /// Number of simulations
     #[arg(long, value_name = "N", default_value = "200")]
     seeds: NonZero<u64>,
 
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SEED", default_value = "0")]
     from: u64,
 
-    /// Storms side by side; as many as there are cores unless said
+    /// Simulations side by side; as many as there are cores unless said
     #[arg(long, value_name = "N")]
     threads: Option<NonZero<usize>>,
 
@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     json: Option<PathBuf>,
 }
 
-/// What did not hold in one storm.
+/// What did not hold in one simulation.
 #[derive(Debug, Serialize)]
 struct Failing {
     seed: u64,
@@ -60,7 +60,7 @@ struct Failing {
     repeat: String,
 }
 
-/// The sum of all storms.
+/// The sum of all simulations.
 #[derive(Debug, Default, Serialize)]
 struct Summary {
     version: &'static str,
@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// The reports in the order of their seeds.
-fn run_all(arguments: &Arguments) -> Vec<StormReport> {
+fn run_all(arguments: &Arguments) -> Vec<FaultReport> {
     let seeds = arguments.seeds.get();
     let bar = Bar::counting(seeds);
     let next = AtomicU64::new(0);
@@ -132,17 +132,17 @@ fn run_all(arguments: &Arguments) -> Vec<StormReport> {
     reports.into_iter().map(|(_, report)| report).collect()
 }
 
-/// A storm in which an assertion fails is one that has failed; the others go on.
-fn one(seed: u64) -> StormReport {
-    catch_unwind(|| run_storm(seed)).unwrap_or_else(|panic| {
+/// A simulation in which an assertion fails is one that has failed; the others go on.
+fn one(seed: u64) -> FaultReport {
+    catch_unwind(|| simulate_faults(seed)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
         let violations = vec![format!("an assertion failed: {text}")];
-        StormReport { seed, violations, ..StormReport::default() }
+        FaultReport { seed, violations, ..FaultReport::default() }
     })
 }
 
-fn summary(arguments: &Arguments, reports: Vec<StormReport>) -> Summary {
+fn summary(arguments: &Arguments, reports: Vec<FaultReport>) -> Summary {
     let mut all = Summary {
         version: VERSION,
         from: arguments.from,
@@ -196,7 +196,7 @@ fn told(summary: &Summary) -> String {
         "{}, {} failing; faults: {}; {acknowledged} chunks acknowledged, {fetched} fetched, {healed} \
          healed, {compacted_segments} segments compacted; {drained} nodes drained, {handed_over} have \
          handed over, {taken_away} taken away, {joined} joined; {events} events, trace {trace_hash}\n",
-        counted(usize::try_from(summary.seeds).unwrap_or(usize::MAX), "storm"),
+        counted(usize::try_from(summary.seeds).unwrap_or(usize::MAX), "simulation"),
         summary.failing.len(),
         kinds.join(", "),
     ));

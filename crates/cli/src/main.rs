@@ -49,7 +49,7 @@ Examples:
   slotcast sim --list                          everything that an experiment can set
   slotcast explain disk.rate                   one of those in full
   slotcast parity experiments/parity.toml      the simulator and real disks, side by side
-  slotcast fuzz --seeds 2000                   storms of faults on the code that runs in production
+  slotcast fuzz --seeds 2000                   faults, simulated on the code that runs in production
 
 Exit status:
   0  all is well

@@ -363,7 +363,7 @@ fn a_node_with_an_old_map_does_not_take_what_it_does_not_find_for_absent() {
     assert!(get(&cluster, 2, &address) == content);
 }
 
-/// Three nodes with a target each, two replicas, and so many chunks that a walk takes seconds; their address
+/// Three nodes with a target each, two replicas, and so many chunks that a scan takes seconds; their address
 /// and their content.
 fn three_nodes_with_chunks(folder: &Path, etcd: &Etcd) -> (Cluster, String, Vec<u8>) {
     let map = etcd.map();
@@ -387,19 +387,19 @@ fn three_nodes_with_chunks(folder: &Path, etcd: &Etcd) -> (Cluster, String, Vec<
     (cluster, address, stored)
 }
 
-/// Nobody else walks here: what is done is done by the node that leaves.
+/// Nobody else scans here: what is done is done by the node that leaves.
 #[test]
 fn what_a_drained_node_held_is_with_the_others() {
     let folder = tempfile::tempdir().expect("a folder");
     let Some(etcd) = Etcd::start(folder.path()) else { return };
     let (mut cluster, address, stored) = three_nodes_with_chunks(folder.path(), &etcd);
-    // Walks that the start has brought are over: they would heal, too.
+    // Scans that the start has brought are over: they would heal, too.
     for node in 0..3 {
         let rests = || {
             let repair = &cluster.status(node)["targets"][0]["repair"];
             repair["walk"].is_null() && repair["walks"].as_u64() > Some(0)
         };
-        cluster.wait("walks are over", rests);
+        cluster.wait("scans are over", rests);
     }
     let held = chunks(&cluster, 1);
     assert!(says(&etcd.map(), &["drain", "1"]).contains("node 1 is drained"));

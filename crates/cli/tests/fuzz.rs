@@ -1,4 +1,4 @@
-//! Storms from the command line: repeatable, and the same with any number of threads.
+//! Fault simulations from the command line: repeatable, and the same with any number of threads.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ fn fuzz(more: &[&str]) -> serde_json::Value {
 }
 
 #[test]
-fn storms_are_the_same_with_any_number_of_threads() {
+fn runs_are_the_same_with_any_number_of_threads() {
     let one = fuzz(&["--seeds", "6", "--from", "40", "--threads", "1"]);
     assert_eq!(one, fuzz(&["--seeds", "6", "--from", "40", "--threads", "3"]));
     assert_eq!(one["seeds"], 6);

@@ -62,8 +62,8 @@ fn a_folder_that_disappears_is_logged_with_its_path_and_what_is_done_about_it() 
     let path = gone["folder"].as_str().expect("a path");
     assert!(path.ends_with("target-000"), "{gone}");
 
-    cluster.wait("target 1 logs the walk that follows", || {
-        let ended = cluster.logged(0, "repair walk ended");
+    cluster.wait("target 1 logs the scan that follows", || {
+        let ended = cluster.logged(0, "repair scan ended");
         ended.iter().any(|line| line["target"] == 1 && line["visited_chunks"].as_u64() > Some(0))
     });
     assert!(get(&cluster, 1, &address) == content(3_000_000, 1));

@@ -74,7 +74,7 @@ impl Journal {
                 tell_of_target(target.0, self.folder(*target), (*before, *status), statistics);
             }
             Note::ScanBegun { target, chunks } => {
-                info!(target = target.0, chunks, "repair walk begun");
+                info!(target = target.0, chunks, "repair scan begun");
             }
             Note::ScanEnded { target, visited, healed, failed, under_replicated, elapsed } => {
                 info!(
@@ -84,7 +84,7 @@ impl Journal {
                     failed_attempts = failed,
                     under_replicated_chunks = under_replicated,
                     elapsed_ms = milliseconds(*elapsed),
-                    "repair walk ended"
+                    "repair scan ended"
                 );
             }
             Note::ScrubBegun { target, chunks } => info!(target = target.0, chunks, "scrub begun"),

@@ -69,7 +69,7 @@ fn register_counters(registry: &mut Registry, status: &NodeStatus) {
     counter("target_repair_failed_attempts", "Attempts to heal that failed", |t| {
         t.repair.failed_attempts
     });
-    counter("target_repair_visited_chunks", "Chunks that walks have visited", |t| {
+    counter("target_repair_visited_chunks", "Chunks that scans have visited", |t| {
         t.repair.visited_chunks
     });
     counter("target_scrubbed_chunks", "Chunks that scrubs have read", |t| t.repair.scrubbed_chunks);
@@ -122,8 +122,8 @@ pub(crate) fn text(status: &NodeStatus, http: &HttpMetrics, body_memory_used: u6
     gauge("target_under_replicated_chunks", "Chunks known to have too few replicas", None, |t| {
         t.repair.under_replicated_chunks
     });
-    gauge("target_repair_walking", "Whether a walk over all chunks is under way", None, |t| {
-        u64::from(t.repair.walk.is_some())
+    gauge("target_repair_walking", "Whether a scan of all chunks is under way", None, |t| {
+        u64::from(t.repair.scan.is_some())
     });
     register_counters(&mut registry, status);
     if let Some(network) = &status.network {

@@ -158,19 +158,20 @@ pub struct Repair {
     pub healed_chunks: u64,
     /// Attempts that failed since the start.
     pub failed_attempts: u64,
-    /// Chunks visited since the start, each once in every walk.
+    /// Chunks visited since the start, each once in every scan.
     pub visited_chunks: u64,
-    /// Walks over all chunks that have ended since the start.
-    pub walks: u64,
+    /// Scans of all chunks that have ended since the start; `walks` in the first version of this answer.
+    #[serde(rename = "walks")]
+    pub scans: u64,
     /// Chunks that scrubs have read since the start, each once in every scrub.
     #[serde(default)]
     pub scrubbed_chunks: u64,
     /// Scrubs that have ended since the start.
     #[serde(default)]
     pub scrubs: u64,
-    /// The walk under way, if one is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub walk: Option<Walk>,
+    /// The scan under way, if one is.
+    #[serde(rename = "walk", default, skip_serializing_if = "Option::is_none")]
+    pub scan: Option<Scan>,
     /// The scrub under way, if one is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrub: Option<Scrub>,
@@ -185,9 +186,9 @@ pub struct Scrub {
     pub remaining_seconds: Option<f64>,
 }
 
-/// A walk over all chunks of a target.
+/// A scan of all chunks of a target.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Walk {
+pub struct Scan {
     /// Chunks visited in it.
     pub visited_chunks: u64,
     /// Chunks healed in it, per second of late.
@@ -286,12 +287,12 @@ impl Repair {
         let numbers = &status.repair;
         let seconds = |span: Span| span.as_ns() as f64 / 1e9;
         let held = status.statistics.chunks;
-        let walk = status.scan.map(|walk| {
-            let (healed, time) = (walk.pace.healed as f64, seconds(walk.pace.span));
-            Walk {
-                visited_chunks: walk.visited,
+        let scan = status.scan.map(|scan| {
+            let (healed, time) = (scan.pace.healed as f64, seconds(scan.pace.span));
+            Scan {
+                visited_chunks: scan.visited,
                 healed_per_second: if time > 0.0 { healed / time } else { 0.0 },
-                remaining_seconds: walk.remaining(held).map(seconds),
+                remaining_seconds: scan.remaining(held).map(seconds),
             }
         });
         let scrub = status.scrub.map(|scrub| Scrub {
@@ -303,10 +304,10 @@ impl Repair {
             healed_chunks: numbers.healed,
             failed_attempts: numbers.failed,
             visited_chunks: numbers.visited,
-            walks: numbers.walks,
+            scans: numbers.scans,
             scrubbed_chunks: numbers.scrubbed,
             scrubs: numbers.scrubs,
-            walk,
+            scan,
             scrub,
         }
     }

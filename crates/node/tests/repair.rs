@@ -1,4 +1,4 @@
-//! The walk after a start: it reads what lacks replicas, and nothing else.
+//! The scan after a start: it reads what lacks replicas, and nothing else.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it has a real disk")]
 
 mod nine_targets;
@@ -20,12 +20,12 @@ fn sum(status: &[TargetStatus], of: impl Fn(&TargetStatus) -> u64) -> u64 {
     status.iter().map(of).sum()
 }
 
-/// Waits until every target has walked over its chunks.
-fn walked(node: &Node) -> Vec<TargetStatus> {
+/// Waits until every target has scanned its chunks.
+fn scanned(node: &Node) -> Vec<TargetStatus> {
     let patience = Instant::now() + Duration::from_secs(120);
     loop {
         let status = status(node);
-        if status.iter().all(|target| target.repair.walks > 0 && target.scan.is_none()) {
+        if status.iter().all(|target| target.repair.scans > 0 && target.scan.is_none()) {
             return status;
         }
         assert!(Instant::now() < patience, "{status:#?}");
@@ -34,7 +34,7 @@ fn walked(node: &Node) -> Vec<TargetStatus> {
 }
 
 #[test]
-fn a_walk_reads_only_what_lacks_replicas() {
+fn a_scan_reads_only_what_lacks_replicas() {
     let base = tempfile::tempdir().expect("a folder");
     let config = config(base.path());
     let node = Node::start(&config).expect("it starts");
@@ -45,7 +45,7 @@ fn a_walk_reads_only_what_lacks_replicas() {
     drop(node);
 
     let node = Node::start(&config).expect("it starts again");
-    let found = walked(&node);
+    let found = scanned(&node);
     assert!(sum(&found, |target| target.repair.visited) >= u64::from(CHUNKS) * 3);
     assert_eq!(sum(&found, |target| target.repair.healed), 0);
     assert!(found.iter().all(|target| target.load.disk_busy == Span::ZERO), "{found:#?}");
@@ -55,7 +55,7 @@ fn a_walk_reads_only_what_lacks_replicas() {
 
     std::fs::remove_dir_all(&config.folders[3]).expect("it goes");
     let node = Node::start(&config).expect("it starts with an empty folder");
-    let found = walked(&node);
+    let found = scanned(&node);
     // Two holders that ask at the same moment may both put.
     assert!(sum(&found, |target| target.statistics.chunks) >= u64::from(CHUNKS) * 3);
     assert!(sum(&found, |target| target.repair.healed) >= lost);

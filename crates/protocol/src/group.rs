@@ -35,8 +35,8 @@ impl Membership {
         matches!(self, Membership::Active | Membership::Draining)
     }
 
-    /// Whether it leaves.
-    pub const fn leaves(self) -> bool {
+    /// Whether it hands over what it holds.
+    pub const fn is_draining(self) -> bool {
         matches!(self, Membership::Draining | Membership::Drained)
     }
 }

@@ -1,6 +1,6 @@
 //! Replica repair: a target sees to it that what it holds is stored often enough in its group.
 //!
-//! A target *walks* over its chunks in the order of their names and asks the group about them. First it compares
+//! A target *scans* its chunks in the order of their names and asks the group about them. First it compares
 //! what all members hold in a range of names ([`ranges`]): where that is what it was when all was in order, nothing
 //! more is asked. Elsewhere it *surveys* many chunks with one question: whoever holds them says so. What is not on
 //! enough members by that is asked about one by one, by the first round of an ordinary put. Members that hold it
@@ -9,18 +9,18 @@
 //!
 //! ```text
 //!            something changed, or the period is over
-//!   resting ------------------------------------------> walking
+//!   resting ------------------------------------------> scanning
 //!      ^                                                   |
 //!      +---------------------------------------------------+
 //!               all chunks visited, none in hand, all that lack replicas put again
 //! ```
 //!
-//! So that the holders of a chunk do not all ask about it, each begins its walk at another place, by its
-//! position in the group, and passes over a chunk whose put by somebody else it has heard in this walk.
+//! So that the holders of a chunk do not all ask about it, each begins its scan at another place, by its
+//! position in the group, and passes over a chunk whose put by somebody else it has heard in this scan.
 //! How many targets are to hold a chunk is stored with it, and each holder sees to the number that it was
 //! told: neither more, nor fewer because it heard somebody see to fewer.
 //!
-//! Beside the walks, and seldom, a target *scrubs*: it reads every chunk, which checks its hash. What was read
+//! Beside the scans, and seldom, a target *scrubs*: it reads every chunk, which checks its hash. What was read
 //! and found rotten is *recovered*: fetched from the others, and put again.
 //!
 //! Reads take no more than a *share* of the disk. From one read to the next passes the time for the chunk at
@@ -28,9 +28,9 @@
 //! replicas than for one that is only looked at. What a put again writes is up to those who write it: they
 //! give it a window like any other.
 //!
-//! A target that *leaves* walks in the same way. What it holds does not count as a replica any more, so each
+//! A target that *drains* scans in the same way. What it holds does not count as a replica any more, so each
 //! question and each put is about the others, and it relies on nobody else's puts. It has *handed over* when a
-//! whole walk has ended, of every chunk of it the others hold enough, and none has come since it began. Nothing
+//! whole scan has ended, of every chunk of it the others hold enough, and none has come since it began. Nothing
 //! is removed.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -44,15 +44,15 @@ use crate::ids::ChunkId;
 mod exchange;
 mod next;
 pub mod ranges;
+mod scan;
 mod surveys;
-mod walk;
 
 pub use exchange::{RepairEffect, RepairInput, RepairOutcome, RepairStatistics};
-pub use walk::{RepairPace, RepairProgress};
+pub use scan::{RepairPace, RepairProgress};
 
 use ranges::{RangeSum, Ranges};
+use scan::Scan;
 use surveys::Surveys;
-use walk::Walk;
 
 /// How a target repairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,13 +69,13 @@ pub struct RepairRules {
     pub survey_pause: Span,
     /// The most from one read to the next: so slow is a disk never taken for.
     pub most_pause: Span,
-    /// From the end of a walk to the next if nothing changes.
+    /// From the end of a scan to the next if nothing changes.
     pub period: Span,
-    /// How long sums of ranges are believed: after that a walk asks about every chunk, whatever it began for.
+    /// How long sums of ranges are believed: after that a scan asks about every chunk, whatever it began for.
     pub belief: Span,
     /// From the end of a scrub to the next: how long rot stays undiscovered.
     pub scrub_period: Span,
-    /// From the first walk to the first scrub.
+    /// From the first scan to the first scrub.
     pub first_scrub: Span,
     /// From a failed attempt to the next for the same chunk.
     pub retry: Span,
@@ -108,10 +108,10 @@ pub trait Inventory {
 }
 
 /// Chunks heard of or lacking that are remembered; beyond, they are put again once more, or found
-/// again by the next walk.
+/// again by the next scan.
 const REMEMBERED: usize = 1 << 16;
 
-/// Walks go on while fewer than this were found to lack replicas and are not put again: what was found long
+/// Scans go on while fewer than this were found to lack replicas and are not put again: what was found long
 /// ago may be in order by now.
 const AHEAD: usize = 1 << 10;
 
@@ -128,30 +128,30 @@ enum Work {
 #[derive(Debug, Clone)]
 pub struct Repair {
     rules: RepairRules,
-    /// Where walks begin.
+    /// Where scans begin.
     start: ChunkId,
-    walk: Option<Walk>,
+    scan: Option<Scan>,
     /// What is known of ranges of names, and asked about many chunks.
     ranges: Ranges,
     surveys: Surveys,
-    scrub: Option<Walk>,
-    /// Something changed that the walk under way may have missed.
+    scrub: Option<Scan>,
+    /// Something changed that the scan under way may have missed.
     again: bool,
     in_hand: BTreeMap<ChunkId, Work>,
-    leaves: bool,
-    /// A walk that began after it was told to leave has ended, and nothing has come since it began.
-    has_walked: bool,
-    /// A chunk that lacks replicas was not remembered: only another walk finds it.
+    is_draining: bool,
+    /// A scan that began after it was told to leave has ended, and nothing has come since it began.
+    has_scanned: bool,
+    /// A chunk that lacks replicas was not remembered: only another scan finds it.
     has_forgotten: bool,
-    /// When a walk ended that asked about every chunk, and nothing had changed meanwhile.
+    /// When a scan ended that asked about every chunk, and nothing had changed meanwhile.
     looked_at_all: Option<Time>,
-    /// Put by somebody else since the walk began.
+    /// Put by somebody else since the scan began.
     heard: BTreeSet<ChunkId>,
     /// Lost and not yet asked for, with the wanted replicas.
     to_recover: VecDeque<(ChunkId, u8)>,
     /// Found to lack replicas, and not yet put again.
     to_heal: BTreeSet<ChunkId>,
-    /// Could not be healed, and is to be asked about without waiting for the next walk.
+    /// Could not be healed, and is to be asked about without waiting for the next scan.
     to_retry: VecDeque<ChunkId>,
     /// Held, and found to lack replicas; all of `to_heal` and `to_retry` among them.
     lacking: BTreeSet<ChunkId>,
@@ -160,7 +160,7 @@ pub struct Repair {
     /// The next question may be asked from then on, and the next chunk read.
     ask_at: Time,
     read_at: Time,
-    /// When the next walk begins if nothing changes, and the next scrub.
+    /// When the next scan begins if nothing changes, and the next scrub.
     rested: Time,
     scrub_at: Time,
     /// When what has failed is tried again.
@@ -184,14 +184,14 @@ impl Repair {
         Repair {
             rules,
             start,
-            walk: None,
+            scan: None,
             ranges: Ranges::new(),
             surveys: Surveys::default(),
             scrub: None,
             again: false,
             in_hand: BTreeMap::new(),
-            leaves: false,
-            has_walked: false,
+            is_draining: false,
+            has_scanned: false,
             has_forgotten: false,
             looked_at_all: None,
             heard: BTreeSet::new(),
@@ -222,9 +222,9 @@ impl Repair {
     /// Whether everything that a leaving target holds, or has lost and could fetch, is with the others in the
     /// wanted number.
     pub fn has_handed_over(&self) -> bool {
-        self.leaves
-            && self.has_walked
-            && self.walk.is_none()
+        self.is_draining
+            && self.has_scanned
+            && self.scan.is_none()
             && self.is_idle()
             && self.to_recover.is_empty()
             && self.lacking.is_empty()
@@ -236,13 +236,13 @@ impl Repair {
         self.surveys.is_empty() && self.in_hand.values().all(|work| *work == Work::Read)
     }
 
-    /// How far the walk under way is.
+    /// How far the scan under way is.
     pub fn progress(&self, now: Time) -> Option<RepairProgress> {
         let putting = self.in_hand.values().filter(|work| **work == Work::PutAgain).count();
         // Most of what is not on enough members as far as they have answered will be found to lack replicas.
         let to_check = self.surveys.to_check.len() as u64;
         let waiting = (self.to_heal.len() + putting) as u64 + to_check;
-        let progress = self.walk.map(|walk| walk.progress(now, waiting))?;
+        let progress = self.scan.map(|scan| scan.progress(now, waiting))?;
         Some(RepairProgress { found: progress.found + to_check, ..progress })
     }
 
@@ -261,15 +261,15 @@ impl Repair {
     ) {
         match input {
             RepairInput::Changed => self.changed(now, inventory),
-            RepairInput::Leaves(leaves) if leaves == self.leaves => {}
-            RepairInput::Leaves(leaves) => {
-                self.leaves = leaves;
-                self.has_walked = false;
+            RepairInput::Draining(is_draining) if is_draining == self.is_draining => {}
+            RepairInput::Draining(is_draining) => {
+                self.is_draining = is_draining;
+                self.has_scanned = false;
                 self.changed(now, inventory);
             }
             RepairInput::Stored => {
-                if self.leaves {
-                    self.has_walked = false;
+                if self.is_draining {
+                    self.has_scanned = false;
                     self.changed(now, inventory);
                 }
             }
@@ -281,7 +281,7 @@ impl Repair {
             RepairInput::Heard(chunk, replicas) => {
                 // A put on fewer targets than are wanted here does not see to all of them.
                 let is_enough = inventory.wanted(&chunk).is_none_or(|wanted| wanted <= replicas);
-                if is_enough && self.walk.is_some() && self.heard.len() < REMEMBERED {
+                if is_enough && self.scan.is_some() && self.heard.len() < REMEMBERED {
                     self.heard.insert(chunk);
                 }
             }
@@ -295,12 +295,12 @@ impl Repair {
         if self.alarm <= now {
             self.alarm = Time::NEVER;
         }
-        if self.walk.is_none() && self.rested <= now {
+        if self.scan.is_none() && self.rested <= now {
             self.begin(now, inventory);
         }
         if self.scrub.is_none() && self.scrub_at <= now {
             self.scrub_at = Time::NEVER;
-            self.scrub = Some(Walk::new(now, self.start));
+            self.scrub = Some(Scan::new(now, self.start));
         }
         if self.retry_at <= now {
             self.retry_at = Time::NEVER;
@@ -333,7 +333,7 @@ impl Repair {
     fn changed(&mut self, now: Time, inventory: &impl Inventory) {
         // What was heard before is not true any more.
         self.heard.clear();
-        self.again = self.walk.is_some();
+        self.again = self.scan.is_some();
         if !self.again {
             self.begin(now, inventory);
         }
@@ -345,8 +345,8 @@ impl Repair {
         self.rested = Time::NEVER;
         self.ranges.begin(&self.start, inventory.range_sum(0, 0).chunks);
         let is_believed = |at: Time| now < at + self.rules.belief;
-        self.surveys.believes = !self.leaves && self.looked_at_all.is_some_and(is_believed);
-        self.walk = Some(Walk::new(now, self.start));
+        self.surveys.believes = !self.is_draining && self.looked_at_all.is_some_and(is_believed);
+        self.scan = Some(Scan::new(now, self.start));
         if self.scrub.is_none() && self.scrub_at == Time::NEVER {
             self.scrub_at = now + self.rules.first_scrub;
         }
@@ -358,8 +358,8 @@ impl Repair {
         if work == Work::Read {
             return;
         }
-        if let (Work::PutAgain, Some(walk)) = (work, &mut self.walk) {
-            walk.tried(now, outcome == RepairOutcome::Healed);
+        if let (Work::PutAgain, Some(scan)) = (work, &mut self.scan) {
+            scan.tried(now, outcome == RepairOutcome::Healed);
         }
         match outcome {
             RepairOutcome::Complete | RepairOutcome::NotFound => {
@@ -372,8 +372,8 @@ impl Repair {
             }
             RepairOutcome::Lacking if self.remember(chunk) => {
                 self.to_heal.insert(chunk);
-                if let Some(walk) = &mut self.walk {
-                    walk.found += 1;
+                if let Some(scan) = &mut self.scan {
+                    scan.found += 1;
                 }
             }
             RepairOutcome::Lacking => {}
@@ -402,7 +402,7 @@ impl Repair {
         has_room
     }
 
-    /// Takes in hand what can be, ends walks that are over, and sets the alarm.
+    /// Takes in hand what can be, ends scans that are over, and sets the alarm.
     fn go_on(&mut self, now: Time, inventory: &impl Inventory, effects: &mut Vec<RepairEffect>) {
         while self.in_hand.len() < self.rules.at_once {
             let question = if self.ask_at <= now { self.ask(now) } else { None };
@@ -417,8 +417,8 @@ impl Repair {
             });
         }
         self.survey(now, inventory, effects);
-        if self.walk.is_some_and(|walk| walk.over) && self.is_idle() && self.to_heal.is_empty() {
-            self.end_walk(now);
+        if self.scan.is_some_and(|scan| scan.over) && self.is_idle() && self.to_heal.is_empty() {
+            self.end_scan(now);
         }
         if self.scrub.is_some_and(|scrub| scrub.over)
             && !self.in_hand.values().any(|work| *work == Work::Read)
@@ -434,11 +434,11 @@ impl Repair {
         }
     }
 
-    fn end_walk(&mut self, now: Time) {
-        self.statistics.walks += 1;
-        self.walk = None;
-        self.has_walked = !self.again && !self.has_forgotten;
-        let rest = match (self.again, self.leaves && self.has_forgotten) {
+    fn end_scan(&mut self, now: Time) {
+        self.statistics.scans += 1;
+        self.scan = None;
+        self.has_scanned = !self.again && !self.has_forgotten;
+        let rest = match (self.again, self.is_draining && self.has_forgotten) {
             (true, _) => Span::ZERO,
             (false, true) => self.rules.retry,
             (false, false) => self.rules.period,

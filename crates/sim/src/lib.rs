@@ -16,7 +16,7 @@
 //! * [`demand()`] is arithmetic instead: how much of each resource a request takes, and so which is full
 //!   first.
 //! * [`record`] and [`replay`] compare hosts: what the machines of one heard is played to those of another.
-//! * [`storm`] simulates faults on whole nodes (`slotcast fuzz`), with the members and stores of production.
+//! * [`fault_simulation`] simulates faults on whole nodes (`slotcast fuzz`), with the members and stores of production.
 //!
 //! ```
 //! use slotcast_sim::{ProtocolKind, Scenario, demand, run};
@@ -46,9 +46,9 @@
 
 mod check;
 mod demand;
+pub mod fault_simulation;
 mod objects;
 mod replicast;
-pub mod storm;
 
 pub use check::check;
 pub use demand::{Demand, demand};

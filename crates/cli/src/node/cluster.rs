@@ -320,7 +320,7 @@ fn drain(Drain { node, no_wait, map }: &Drain) -> Outcome {
     // Called again it goes on waiting.
     let (map, ()) = change_unless(
         &source,
-        |map| map.node(*node).is_some_and(|node| node.membership.leaves()),
+        |map| map.node(*node).is_some_and(|node| node.membership.is_draining()),
         |map| Ok((map.with_draining(*node)?, ())),
     )?;
     let next = match (&source, no_wait) {

@@ -81,15 +81,15 @@ fn repair(status: &NodeStatus) -> String {
     let mut text = format!(
         "repair: {lacking} chunks known to have too few replicas, {healed} healed since the start"
     );
-    let walks: Vec<_> = repairs().filter_map(|repair| repair.walk.as_ref()).collect();
-    if !walks.is_empty() {
-        let rate: f64 = walks.iter().map(|walk| walk.healed_per_second).sum();
-        let slowest = walks.iter().filter_map(|walk| walk.remaining_seconds).reduce(f64::max);
+    let scans: Vec<_> = repairs().filter_map(|repair| repair.scan.as_ref()).collect();
+    if !scans.is_empty() {
+        let rate: f64 = scans.iter().map(|scan| scan.healed_per_second).sum();
+        let slowest = scans.iter().filter_map(|scan| scan.remaining_seconds).reduce(f64::max);
         let left = slowest.map_or("an unknown time".into(), |seconds| format!("{seconds:.0} s"));
         text.push_str(&format!(
-            "; {} of {} targets walk over their chunks, {rate:.1} chunks healed per second, about \
+            "; {} of {} targets scan their chunks, {rate:.1} chunks healed per second, about \
              {left} left",
-            walks.len(),
+            scans.len(),
             status.targets.len(),
         ));
     }

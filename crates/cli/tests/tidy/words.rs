@@ -5,13 +5,14 @@ use std::fs;
 use crate::{root, tracked};
 
 /// Words of names, and what they are called here.
-const WORDS: [(&str, &str); 6] = [
+const WORDS: [(&str, &str); 7] = [
     ("MOST", "MAX"),
     ("LEAST", "MIN"),
     ("Standing", "Status"),
     ("Wish", "Effect"),
     ("News", "Event"),
     ("Mute", "Unavailable"),
+    ("Storm", "Simulation"),
 ];
 
 /// The words of a name: `MAX_LINES` and `StoreStatus` have two.

@@ -289,7 +289,7 @@ impl StorageTarget {
                 self.membership = membership;
                 // Also while its disk does not answer. Before it is open there is nothing to scan.
                 if self.is_open() {
-                    self.tell_repair(now, RepairInput::Leaves(membership.leaves()));
+                    self.tell_repair(now, RepairInput::Draining(membership.is_draining()));
                 }
             }
         }
@@ -420,7 +420,7 @@ impl StorageTarget {
 
     /// Whether it gives away what it holds.
     pub fn is_draining(&self) -> bool {
-        self.membership.leaves()
+        self.membership.is_draining()
     }
 
     /// Whether it drains, and others hold all that it holds.

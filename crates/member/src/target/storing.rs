@@ -48,7 +48,7 @@ impl StorageTarget {
             StoreEffect::Opened => {
                 outbox.wants.push((self.id, Want::Opened));
                 // Before, there was nothing to scan.
-                self.tell_repair(now, RepairInput::Leaves(self.membership.leaves()));
+                self.tell_repair(now, RepairInput::Draining(self.membership.is_draining()));
             }
             StoreEffect::NotOpened(_) => outbox.wants.push((self.id, Want::Opened)),
             StoreEffect::Lost(chunk, replicas) => {

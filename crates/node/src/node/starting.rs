@@ -72,7 +72,7 @@ pub struct Hosting {
     pub queue: QueueRule,
     /// Keep what the machines hear and do, for [`Node::recorded`].
     pub records: bool,
-    /// Whether targets walk over their chunks when something changed, as after the start. Walks read, and
+    /// Whether targets scan their chunks when something changed, as after the start. Scans read, and
     /// take a part of slow disks that somebody may want for something else.
     pub repairs: bool,
 }

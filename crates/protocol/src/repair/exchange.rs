@@ -10,13 +10,13 @@ use crate::ids::ChunkId;
 /// What a host tells of a repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RepairInput {
-    /// The target has opened, or a member of its group is gone or back: a walk begins, or another one
+    /// The target has opened, or a member of its group is gone or back: a scan begins, or another one
     /// after that which is under way.
     Changed,
     /// A held chunk turned out to be unreadable, and is not held any more. So many targets were to hold it.
     Lost(ChunkId, u8),
-    /// The target leaves, or stays after all.
-    Leaves(bool),
+    /// The target drains, or stays after all.
+    Draining(bool),
     /// A chunk was stored here.
     Stored,
     /// Somebody else was heard to put a chunk into the group, on so many targets.
@@ -87,9 +87,9 @@ pub enum RepairEffect {
 /// Numbers for people, since the machine was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RepairStatistics {
-    /// Walks that have ended.
-    pub walks: u64,
-    /// Chunks visited, each once in every walk.
+    /// Scans that have ended.
+    pub scans: u64,
+    /// Chunks visited, each once in every scan.
     pub visited: u64,
     /// Scrubs that have ended.
     pub scrubs: u64,

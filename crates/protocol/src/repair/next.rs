@@ -2,14 +2,14 @@
 
 use slotcast_units::{Size, Time};
 
-use super::{Inventory, Repair, Walk, Work};
+use super::{Inventory, Repair, Scan, Work};
 use crate::ids::ChunkId;
 
 impl Repair {
     /// When it has something to do, if nothing is told before.
     pub(super) fn due(&self, now: Time) -> Time {
         let mut due = self.retry_at.min(self.survey_due(now));
-        if self.walk.is_none() {
+        if self.scan.is_none() {
             due = due.min(self.rested);
         }
         if self.scrub.is_none() {
@@ -18,7 +18,7 @@ impl Repair {
         // With all hands full, whatever ends will be told; and so it will where what is to be done has to wait
         // for something in hand.
         if self.in_hand.len() < self.rules.at_once {
-            let goes_on = |walk: Option<Walk>| walk.is_some_and(|walk| !walk.over);
+            let goes_on = |scan: Option<Scan>| scan.is_some_and(|scan| !scan.over);
             let asks = !self.to_recover.is_empty()
                 || !self.to_retry.is_empty()
                 || !self.surveys.to_check.is_empty();
@@ -52,9 +52,9 @@ impl Repair {
                 return Some((chunk, Work::Check));
             }
         }
-        let Repair { surveys, in_hand, heard, lacking, leaves, .. } = self;
+        let Repair { surveys, in_hand, heard, lacking, is_draining, .. } = self;
         // What somebody else puts meanwhile is seen to.
-        let is_seen_to = |c: &ChunkId| heard.contains(c) && !lacking.contains(c) && !*leaves;
+        let is_seen_to = |c: &ChunkId| heard.contains(c) && !lacking.contains(c) && !*is_draining;
         surveys.to_check.retain(|chunk| !is_seen_to(chunk));
         let is_free = |chunk: &ChunkId| !in_hand.contains_key(chunk);
         let at = surveys.to_check.iter().position(is_free)?;

@@ -189,7 +189,7 @@ fn a_fast_disk_heals_a_hundred_chunks_a_second_and_more() {
     for (rate, least) in [(400, 99.0), (2_000, 190.0)] {
         let mut disk = Disk::new(Shelf { chunks: 2_000, size: MIB, rate: mib_per_s(rate) }, 1);
         disk.tell(RepairInput::Changed);
-        disk.run_until(|repair| repair.statistics().walks == 1);
+        disk.run_until(|repair| repair.statistics().scans == 1);
         let seconds = disk.now.as_ns() as f64 / 1e9;
         assert_eq!(disk.repair.statistics().healed, 2_000);
         assert!(2_000.0 / seconds >= least, "{rate} MiB/s: {seconds} s for 2000");
@@ -204,7 +204,7 @@ fn the_estimate_follows_a_disk_that_becomes_slow() {
     disk.run_until(|repair| repair.statistics().healed == 20_000);
     disk.shelf.rate = mib_per_s(40);
     disk.run_until(|repair| repair.statistics().healed == 25_000);
-    let progress = disk.repair.progress(disk.now).expect("it walks");
+    let progress = disk.repair.progress(disk.now).expect("it scans");
     let told = progress.remaining(60_000).expect("it has begun").as_ns() as f64 / 1e9;
     // 35 000 at a quarter of 40 a second.
     assert!((3_400.0..3_600.0).contains(&told), "{told} s");
@@ -212,12 +212,12 @@ fn the_estimate_follows_a_disk_that_becomes_slow() {
 
 #[test]
 fn before_the_first_chunk_nothing_is_estimated() {
-    let mut walk = Walk::new(Time::ZERO, ChunkId([0; 32]));
+    let mut scan = Scan::new(Time::ZERO, ChunkId([0; 32]));
     let later = Time::ZERO + Span::from_secs(1);
-    assert_eq!(walk.progress(later, 0).remaining(400), None);
-    walk.visit(later, 1);
-    assert_eq!(walk.progress(later, 0).remaining(400), Some(Span::from_secs(399)));
-    assert_eq!(walk.progress(later, 0).remaining(1), Some(Span::ZERO));
+    assert_eq!(scan.progress(later, 0).remaining(400), None);
+    scan.visit(later, 1);
+    assert_eq!(scan.progress(later, 0).remaining(400), Some(Span::from_secs(399)));
+    assert_eq!(scan.progress(later, 0).remaining(1), Some(Span::ZERO));
 }
 
 proptest! {
@@ -237,7 +237,7 @@ proptest! {
         let one = shelf.rate.time_for(shelf.size).as_ns() as f64;
         let mut disk = Disk::new(shelf, lacking);
         disk.tell(RepairInput::Changed);
-        disk.run_until(|repair| repair.statistics().walks == 1);
+        disk.run_until(|repair| repair.statistics().scans == 1);
         let allowed = |from: Time, to: Time, share: Share| {
             // One may have been begun just before the end.
             to.saturating_since(from).as_ns() as f64 * share.as_f64() + one
@@ -253,7 +253,7 @@ proptest! {
         prop_assert!(busy <= allowed(began, disk.now, RULES.scrub_share) * 1.000_001);
     }
 
-    /// After a quarter of a walk, and of a scrub, its end is known within a fifth.
+    /// After a quarter of a scan, and of a scrub, its end is known within a fifth.
     #[test]
     fn the_estimate_is_near_the_truth(
         kib in 1u64..8192,
@@ -274,10 +274,10 @@ proptest! {
         });
         let at = disk.now;
         let told = disk.repair.progress(at).and_then(|p| p.remaining(held)).expect("it has begun");
-        disk.run_until(|repair| repair.statistics().walks == 1);
+        disk.run_until(|repair| repair.statistics().scans == 1);
         let took = disk.now.saturating_since(at).as_ns() as f64;
         let error = told.as_ns() as f64 / took;
-        prop_assert!((0.8..1.25).contains(&error), "a walk: {error} of {took} ns");
+        prop_assert!((0.8..1.25).contains(&error), "a scan: {error} of {took} ns");
 
         disk.run_until(|repair| repair.scrub_progress(Time::ZERO).is_some_and(|p| p.visited >= held / 4));
         let at = disk.now;

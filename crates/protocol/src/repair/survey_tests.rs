@@ -161,13 +161,13 @@ impl Group {
     /// Scans for a reason, to the end.
     fn scan(&mut self) {
         self.asked.clear();
-        let walks = self.repair.statistics().walks;
+        let scans = self.repair.statistics().scans;
         self.tell(RepairInput::Changed);
-        self.run_until(walks + 1);
+        self.run_until(scans + 1);
     }
 
-    fn run_until(&mut self, walks: u64) {
-        self.run_while(|group| group.repair.statistics().walks < walks);
+    fn run_until(&mut self, scans: u64) {
+        self.run_while(|group| group.repair.statistics().scans < scans);
     }
 
     fn run_while(&mut self, goes_on: impl Fn(&Group) -> bool) {
@@ -245,7 +245,7 @@ fn a_member_that_does_not_answer_is_no_reason_to_believe_anything() {
     assert_eq!(group.asked("survey"), 0);
 }
 
-/// A walk begins in the middle of a range, and comes to its other part at its end: what is lost meanwhile of the part
+/// A scan begins in the middle of a range, and comes to its other part at its end: what is lost meanwhile of the part
 /// that was passed is no part of what is known then.
 #[test]
 fn what_is_lost_of_a_range_that_is_half_passed_is_found() {
@@ -260,13 +260,13 @@ fn what_is_lost_of_a_range_that_is_half_passed_is_found() {
     group.run_while(|group| group.asked("compare") < 2);
     let holder = (1..5).find(|n| group.members[*n].0.contains(&passed)).expect("others hold it");
     group.members[holder].0.remove(&passed);
-    let walks = group.repair.statistics().walks;
-    group.run_until(walks + 1);
+    let scans = group.repair.statistics().scans;
+    group.run_until(scans + 1);
     group.scan();
     assert!(group.all_on_enough(), "{passed}");
 }
 
-/// Where the walks of a member begin.
+/// Where the scans of a member begin.
 fn chunk_at(position: u64, members: u64) -> ChunkId {
     let mut start = ChunkId([0; 32]);
     start.0[..8].copy_from_slice(&(u64::MAX / members * position).to_be_bytes());

@@ -1,4 +1,4 @@
-//! Asks about many chunks at a time, as the walk comes to them.
+//! Asks about many chunks at a time, as the scan comes to them.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -19,7 +19,7 @@ const AT_ONCE: usize = 2;
 /// Surveys under way, and what they have not settled.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Surveys {
-    /// Whether what is known of ranges is believed in this walk.
+    /// Whether what is known of ranges is believed in this scan.
     pub(super) believes: bool,
     /// The first of the ranges that are compared.
     comparing: Option<u32>,
@@ -45,9 +45,9 @@ impl Surveys {
 }
 
 impl Repair {
-    /// Whether a walk has more to ask about, and not too much waits that it has found.
+    /// Whether a scan has more to ask about, and not too much waits that it has found.
     fn may_survey(&self) -> bool {
-        self.walk.is_some_and(|walk| !walk.over)
+        self.scan.is_some_and(|scan| !scan.over)
             && self.to_heal.len() + self.surveys.to_check.len() < AHEAD
     }
 
@@ -57,7 +57,7 @@ impl Repair {
         if self.may_survey() && next > now { next } else { Time::NEVER }
     }
 
-    /// Asks about what the walk comes to next.
+    /// Asks about what the scan comes to next.
     pub(super) fn survey(
         &mut self,
         now: Time,
@@ -69,18 +69,19 @@ impl Repair {
             effects.push(effect);
             self.surveys.ask_at = now + self.rules.survey_pause;
         }
-        let next = self.walk.as_mut().and_then(|walk| walk.peek(inventory));
+        let next = self.scan.as_mut().and_then(|scan| scan.peek(inventory));
         let current = next.map(|chunk| self.ranges.of(&chunk));
         self.ranges.leave(current, inventory);
     }
 
     fn next_survey(&mut self, now: Time, inventory: &impl Inventory) -> Option<RepairEffect> {
-        let Repair { walk, ranges, surveys, in_hand, heard, lacking, leaves, to_heal, .. } = self;
-        let walk = walk.as_mut()?;
+        let Repair { scan, ranges, surveys, in_hand, heard, lacking, is_draining, to_heal, .. } =
+            self;
+        let scan = scan.as_mut()?;
         let mut chunks = Vec::new();
         while chunks.len() < CHUNKS {
             // What is in hand is visited when that has ended.
-            let next = walk.peek(inventory).filter(|chunk| !in_hand.contains_key(chunk));
+            let next = scan.peek(inventory).filter(|chunk| !in_hand.contains_key(chunk));
             let Some(chunk) = next else { break };
             let range = ranges.of(&chunk);
             match ranges.look(range, inventory) {
@@ -92,27 +93,27 @@ impl Repair {
                 Look::Same if surveys.believes => {
                     let names = names_of(range, ranges.bits());
                     if lacking.range(names).next().is_none() {
-                        let was_wrapped = walk.wrapped;
-                        walk.pass(names.1);
-                        // That in which the walk began is come to twice.
+                        let was_wrapped = scan.wrapped;
+                        scan.pass(names.1);
+                        // That in which the scan began is come to twice.
                         if !(was_wrapped && ranges.is_first(range)) {
                             let passed = inventory.range_sum(ranges.bits(), range).chunks;
                             self.statistics.visited += passed;
-                            walk.visit(now, passed);
+                            scan.visit(now, passed);
                         }
                         continue;
                     }
                 }
                 Look::Same | Look::Differs => {}
             }
-            let is_whole = !(walk.wrapped && ranges.is_first(range));
-            walk.take(chunk);
+            let is_whole = !(scan.wrapped && ranges.is_first(range));
+            scan.take(chunk);
             self.statistics.visited += 1;
-            let is_seen_to = heard.contains(&chunk) && !lacking.contains(&chunk) && !*leaves;
+            let is_seen_to = heard.contains(&chunk) && !lacking.contains(&chunk) && !*is_draining;
             let wanted = inventory.wanted(&chunk);
             let wanted = wanted.filter(|_| !is_seen_to && !to_heal.contains(&chunk));
             ranges.ask(range, (wanted.is_some(), is_whole), inventory);
-            walk.visit(now, u64::from(wanted.is_none()));
+            scan.visit(now, u64::from(wanted.is_none()));
             chunks.extend(wanted.map(|wanted| (chunk, wanted)));
         }
         if chunks.is_empty() {
@@ -140,8 +141,8 @@ impl Repair {
                 (false, true) => drop(self.lacking.remove(&chunk)),
                 (false, false) => self.surveys.to_check.push_back(chunk),
             }
-            if let Some(walk) = &mut self.walk {
-                walk.visit(now, 1);
+            if let Some(scan) = &mut self.scan {
+                scan.visit(now, 1);
             }
         }
     }

@@ -155,12 +155,12 @@ impl Rig {
 }
 
 #[test]
-fn a_walk_begins_at_the_place_of_the_position_and_reads_nothing() {
+fn a_scan_begins_at_the_place_of_the_position_and_reads_nothing() {
     let mut rig = Rig::new(2, [10, 100, 130, 200]);
     rig.tell(RepairInput::Changed);
     rig.run_for(Span::from_ms(1));
     assert_eq!(rig.done, [130, 200, 10, 100].map(check));
-    assert_eq!(rig.repair.statistics().walks, 1);
+    assert_eq!(rig.repair.statistics().scans, 1);
     assert_eq!(rig.repair.progress(rig.now), None);
 }
 
@@ -183,7 +183,7 @@ fn what_others_put_is_passed_over() {
     rig.tell(RepairInput::Changed);
     rig.tell(RepairInput::Heard(chunk(5), 3));
     rig.run_for(Span::from_ms(1));
-    assert_eq!(rig.done, [1, 2, 3, 4, 6].map(check), "1 was heard before the walk");
+    assert_eq!(rig.done, [1, 2, 3, 4, 6].map(check), "1 was heard before the scan");
     assert_eq!(rig.repair.statistics().visited, 6);
     // A member is gone: what was heard before means nothing.
     rig.done.clear();
@@ -217,7 +217,7 @@ fn a_scrub_reads_everything_at_its_times() {
     assert_eq!((statistics.scrubs, statistics.scrubbed), (1, 3));
     rig.run_for(Span::from_ms(1_500));
     let statistics = rig.repair.statistics();
-    assert_eq!((statistics.scrubs, statistics.walks), (2, 2), "after the period, each for itself");
+    assert_eq!((statistics.scrubs, statistics.scans), (2, 2), "after the period, each for itself");
 }
 
 /// The store says that a chunk is lost before it answers the read that found out.
@@ -255,14 +255,14 @@ fn what_is_lost_is_recovered_for_as_many_targets_however_often_that_fails() {
 }
 
 #[test]
-fn a_change_during_a_walk_brings_another_one() {
+fn a_change_during_a_scan_brings_another_one() {
     let mut rig = Rig::new(0, [1, 2, 3]);
     rig.tell(RepairInput::Changed);
     rig.tell(RepairInput::Changed);
     rig.run_for(Span::from_ms(500));
-    assert_eq!(rig.repair.statistics().walks, 2);
+    assert_eq!(rig.repair.statistics().scans, 2);
     rig.run_for(Span::from_secs(1));
-    assert_eq!(rig.repair.statistics().walks, 3, "the period");
+    assert_eq!(rig.repair.statistics().scans, 3, "the period");
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn what_fails_is_tried_again_soon() {
     rig.outcomes.insert(chunk(2), RepairOutcome::Healed);
     rig.run_for(Span::from_ms(2));
     let statistics = rig.repair.statistics();
-    assert_eq!((statistics.under_replicated, statistics.healed, statistics.walks), (0, 1, 1));
+    assert_eq!((statistics.under_replicated, statistics.healed, statistics.scans), (0, 1, 1));
 }
 
 #[test]
@@ -302,19 +302,19 @@ fn who_leaves_asks_about_everything_itself() {
     rig.run_for(Span::from_ms(1));
     assert!(!rig.repair.has_handed_over(), "it stays");
     rig.done.clear();
-    rig.tell(RepairInput::Leaves(true));
+    rig.tell(RepairInput::Draining(true));
     (1..4).for_each(|n| rig.tell(RepairInput::Heard(chunk(n), 3)));
     assert!(!rig.repair.has_handed_over());
     rig.run_for(Span::from_ms(1));
     assert_eq!(rig.done, [1, 2, 3].map(check));
     assert!(rig.repair.has_handed_over());
     // It is told again, and nothing begins anew; it stays after all, and leaves once more.
-    rig.tell(RepairInput::Leaves(true));
+    rig.tell(RepairInput::Draining(true));
     assert!(rig.repair.has_handed_over());
-    rig.tell(RepairInput::Leaves(false));
+    rig.tell(RepairInput::Draining(false));
     assert!(!rig.repair.has_handed_over());
     rig.run_for(Span::from_ms(1));
-    rig.tell(RepairInput::Leaves(true));
+    rig.tell(RepairInput::Draining(true));
     assert!(!rig.repair.has_handed_over());
 }
 
@@ -322,7 +322,7 @@ fn who_leaves_asks_about_everything_itself() {
 fn who_leaves_has_not_handed_over_what_failed_is_lost_or_came_later() {
     let mut rig = Rig::new(0, [1, 2, 3]);
     rig.outcomes.insert(chunk(2), RepairOutcome::Failed);
-    rig.tell(RepairInput::Leaves(true));
+    rig.tell(RepairInput::Draining(true));
     rig.run_for(Span::from_us(200));
     assert!(!rig.repair.has_handed_over(), "one failed");
     rig.outcomes.clear();
@@ -335,7 +335,7 @@ fn who_leaves_has_not_handed_over_what_failed_is_lost_or_came_later() {
     rig.outcomes.clear();
     rig.run_for(Span::from_ms(2));
     assert!(rig.repair.has_handed_over());
-    // Granted before it left, and stored only now: behind the walk, or after it.
+    // Granted before it left, and stored only now: behind the scan, or after it.
     rig.held.0.insert(chunk(4));
     rig.tell(RepairInput::Stored);
     assert!(!rig.repair.has_handed_over());
@@ -353,7 +353,7 @@ fn what_is_under_way_when_a_target_is_told_to_leave_does_not_count() {
     rig.tell(RepairInput::Changed);
     rig.tell(RepairInput::Heard(chunk(3), 3));
     rig.step(Time::NEVER);
-    rig.tell(RepairInput::Leaves(true));
+    rig.tell(RepairInput::Draining(true));
     let before = rig.done.len();
     rig.run_for(Span::from_ms(1));
     assert!(rig.repair.has_handed_over());
@@ -378,7 +378,7 @@ proptest! {
         }
         // What was in hand when it was told was not put without it.
         let mut uncounted: BTreeSet<ChunkId> = rig.open.iter().map(chunk_of).collect();
-        rig.tell(RepairInput::Leaves(true));
+        rig.tell(RepairInput::Draining(true));
         let mut handed_over: BTreeSet<ChunkId> = BTreeSet::new();
         let mut events = events.into_iter();
         let end = rig.now + Span::from_ms(900);
@@ -413,9 +413,9 @@ proptest! {
         }
     }
 
-    /// Whatever comes and goes meanwhile, what is held all the time is visited in every walk.
+    /// Whatever comes and goes meanwhile, what is held all the time is visited in every scan.
     #[test]
-    fn every_walk_visits_all(
+    fn every_scan_visits_all(
         position in 0u8..4,
         stays in prop::collection::btree_set(any::<u8>(), 1..60),
         changes in prop::collection::vec((any::<u8>(), any::<bool>()), 0..60),
@@ -435,7 +435,7 @@ proptest! {
                 _ => {}
             }
         }
-        prop_assert_eq!(rig.repair.statistics().walks, 1);
+        prop_assert_eq!(rig.repair.statistics().scans, 1);
         for n in stays {
             prop_assert!(rig.done.contains(&check(n)), "{}", n);
         }

@@ -46,7 +46,7 @@
 //! data; the lock server says so ([`Effect::Lost`]).
 //!
 //! The rules are checked by visiting all states of small stripes, and by random histories of larger ones:
-//! `cargo run --release -p slotcast-stripe --example storm -- --seeds 10000`. `docs/simulate/stripes.md`
+//! `cargo run --release -p slotcast-stripe --example faults -- --seeds 10000`. `docs/simulate/stripes.md`
 //! has the messages, the states, and what follows from each failure.
 #![no_std]
 

@@ -8,8 +8,8 @@ use slotcast_random::Stream;
 use slotcast_units::{Span, Time};
 
 use super::cluster::{Cluster, Mode};
+use super::faults::{FaultPlan, Simulated};
 use super::history::{Unit, ZERO, content_of};
-use super::storm::{Storms, Weather};
 #[cfg(test)]
 use crate::mistake::Mistake;
 use slotcast_stripe::Lineage;
@@ -196,11 +196,11 @@ impl Mode for Coordinated {
     }
 }
 
-impl Storms for Coordinated {
+impl Simulated for Coordinated {
     const NAME: &'static str = "coordinated";
 
-    fn drawn(random: &mut Stream) -> (Coordinated, Weather) {
-        let weather = Weather::drawn(random);
+    fn drawn(random: &mut Stream) -> (Coordinated, FaultPlan) {
+        let plan = FaultPlan::drawn(random);
         let rebuild_after = random.chance(0.5).then_some(1);
         let retry = Span::from_us(500 + random.below(10_000));
         let code = drawn_code(random);
@@ -211,7 +211,7 @@ impl Storms for Coordinated {
             #[cfg(test)]
             mistake: Mistake::None,
         };
-        (mode, weather)
+        (mode, plan)
     }
 
     fn is_whole(cluster: &Cluster<Self>, peer: Peer) -> bool {
@@ -232,7 +232,7 @@ impl Storms for Coordinated {
     }
 }
 
-/// One of the codes that storms blow on.
+/// One of the codes that are simulated with faults.
 pub(super) fn drawn_code(random: &mut Stream) -> Code {
     let (data, parity) = [(2, 1), (8, 1), (4, 2), (2, 2), (8, 3)][random.below(5) as usize];
     Code::new(data, parity).expect("a code")

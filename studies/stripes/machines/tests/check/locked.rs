@@ -9,8 +9,8 @@ use slotcast_units::{Span, Time};
 
 use super::cluster::{Cluster, Mode};
 use super::coordinated::drawn_code;
+use super::faults::{FaultPlan, Simulated};
 use super::history::{Unit, ZERO, content_of};
-use super::storm::{Storms, Weather};
 #[cfg(test)]
 use crate::mistake::Mistake;
 use slotcast_stripe::locked::{
@@ -213,21 +213,21 @@ impl Locked {
     }
 }
 
-impl Storms for Locked {
+impl Simulated for Locked {
     const NAME: &'static str = "stripe-lock";
 
-    fn drawn(random: &mut Stream) -> (Locked, Weather) {
-        let mut weather = Weather::drawn(random);
+    fn drawn(random: &mut Stream) -> (Locked, FaultPlan) {
+        let mut plan = FaultPlan::drawn(random);
         let retry = Span::from_us(500 + random.below(10_000));
         let code = drawn_code(random);
         // A holding that is cut off in an update and a lost server are more than this mode survives.
         let lease = if random.chance(0.5) {
-            (weather.deaths, weather.restarts) = (0, 0);
+            (plan.deaths, plan.restarts) = (0, 0);
             Span::from_secs(1000)
         } else {
-            weather.losses = 0;
+            plan.losses = 0;
             // Too short for some holdings, but not for all: else nothing would ever be written.
-            let cycle = weather.message_delay * 4 + weather.disk_delay;
+            let cycle = plan.message_delay * 4 + plan.disk_delay;
             cycle + Span::from_us(500 + random.below(200_000))
         };
         let mode = Locked {
@@ -237,7 +237,7 @@ impl Storms for Locked {
             #[cfg(test)]
             mistake: Mistake::None,
         };
-        (mode, weather)
+        (mode, plan)
     }
 
     fn is_whole(cluster: &Cluster<Self>, peer: Peer) -> bool {

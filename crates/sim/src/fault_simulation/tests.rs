@@ -2,15 +2,15 @@ use slotcast_member::Mistake as Of;
 
 use super::*;
 
-fn clean(seed: u64) -> StormReport {
-    let report = run_storm(seed);
+fn clean(seed: u64) -> FaultReport {
+    let report = simulate_faults(seed);
     assert!(report.violations.is_empty(), "seed {seed}: {:#?}", report.violations);
     report
 }
 
 #[test]
-fn no_storm_loses_what_was_acknowledged() {
-    let mut all = StormReport::default();
+fn nothing_acknowledged_is_lost() {
+    let mut all = FaultReport::default();
     for seed in 0..60 {
         let report = clean(seed);
         all.acknowledged += report.acknowledged;
@@ -51,17 +51,17 @@ fn seeds_that_once_failed() {
 }
 
 #[test]
-fn equal_seeds_are_equal_storms() {
-    assert_eq!(run_storm(7), run_storm(7));
-    assert_ne!(run_storm(7).trace_hash, run_storm(8).trace_hash);
+fn equal_seeds_are_equal_runs() {
+    assert_eq!(simulate_faults(7), simulate_faults(7));
+    assert_ne!(simulate_faults(7).trace_hash, simulate_faults(8).trace_hash);
 }
 
 /// What a member does follows from what it is told and from nothing else.
 #[test]
-fn members_repeat_what_those_of_storms_did() {
+fn members_repeat_what_simulated_ones_did() {
     for seed in [2, 3, 5] {
-        let (report, tapes) = record_storm(seed);
-        assert_eq!(report, run_storm(seed));
+        let (report, tapes) = record_faults(seed);
+        assert_eq!(report, simulate_faults(seed));
         assert!(tapes.len() >= 5, "{}", tapes.len());
         for (n, tape) in tapes.iter().enumerate() {
             let result = tape.play();
@@ -73,14 +73,14 @@ fn members_repeat_what_those_of_storms_did() {
     }
 }
 
-/// Some storms with a mistake that many of them must find, by what they say.
+/// Some simulations with a mistake that many of them must find, by what they say.
 fn find(mistake: Mistake, seeds: u64, least: usize, says: &str) {
     let finds = |seed: &u64| {
-        let report = run_storm_with(*seed, Some(mistake));
+        let report = simulate_faults_with(*seed, Some(mistake));
         report.violations.iter().any(|violation| violation.contains(says))
     };
     let found = (0..seeds).filter(finds).take(least).count();
-    assert_eq!(found, least, "{mistake:?} in {seeds} storms: no more say `{says}`");
+    assert_eq!(found, least, "{mistake:?} in {seeds} simulations: no more say `{says}`");
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn mistakes_about_the_map_are_found() {
     find(Mistake::Of(Of::ProposesNothing), 20, 1, "the map does not say");
 }
 
-/// Few storms have what it takes: the removal of a node that is gone before it is taken for gone, and a chunk
+/// Few simulations have what it takes: the removal of a node that is gone before it is taken for gone, and a chunk
 /// for a node that drains after its last scan; an answer
 /// that is held up until its request is another; a damaged chunk of a put that is not repeated.
 #[test]

@@ -1,4 +1,4 @@
-//! A node of the storm: a member with its disks and its clock, and what its users have asked for.
+//! A node of the fault simulation: a member with its disks and its clock, and what its users have asked for.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Random histories of larger stripes: messages are lost, repeated, late and out of
 //! order, disks are slow, servers lose their memory or their disks, clients die, leases are too short.
-//! After the storm all must come to rest, and everything that was acknowledged must be there.
+//! After the faults all must come to rest, and everything that was acknowledged must be there.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -15,9 +15,9 @@ use super::history::{Script, Step, script};
 use super::std::println;
 use slotcast_stripe::{ClientId, Input, Peer};
 
-/// How a storm blows. All but the number of clients is drawn from the seed.
+/// The faults of a simulation. All but the number of clients is drawn from the seed.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Weather {
+pub(crate) struct FaultPlan {
     pub(super) clients: u32,
     pub(super) operations: u32,
     pub(super) message_loss: f64,
@@ -34,9 +34,9 @@ pub(crate) struct Weather {
     pub(super) length: Span,
 }
 
-impl Weather {
-    pub(super) fn drawn(random: &mut Stream) -> Weather {
-        Weather {
+impl FaultPlan {
+    pub(super) fn drawn(random: &mut Stream) -> FaultPlan {
+        FaultPlan {
             clients: 2 + random.below(3) as u32,
             operations: 2 + random.below(7) as u32,
             message_loss: random.unit() * 0.2,
@@ -51,13 +51,13 @@ impl Weather {
     }
 }
 
-/// A mode that storms can blow on.
-pub(crate) trait Storms: Mode {
+/// A mode that can be simulated with faults.
+pub(crate) trait Simulated: Mode {
     /// What to call it.
     const NAME: &'static str;
 
-    /// A stripe and its weather.
-    fn drawn(random: &mut Stream) -> (Self, Weather);
+    /// A stripe and its faults.
+    fn drawn(random: &mut Stream) -> (Self, FaultPlan);
 
     /// Whether a server has its content on its disk and in use.
     fn is_whole(cluster: &Cluster<Self>, peer: Peer) -> bool;
@@ -97,9 +97,9 @@ impl Agenda {
     }
 }
 
-struct Storm<M: Mode> {
+struct Run<M: Mode> {
     cluster: Cluster<M>,
-    weather: Weather,
+    plan: FaultPlan,
     network: Stream,
     disks: Stream,
     faults: Stream,
@@ -110,15 +110,15 @@ struct Storm<M: Mode> {
     verbose: bool,
 }
 
-impl<M: Storms> Storm<M> {
+impl<M: Simulated> Run<M> {
     /// Schedules what the machines want.
     fn schedule(&mut self, now: Time, pending: Vec<Pending<M>>, agenda: &mut Agenda) {
-        let calm = now >= Time::ZERO + self.weather.length;
+        let calm = now >= Time::ZERO + self.plan.length;
         for next in pending {
             match &next {
                 Pending::Send(_) => {
-                    let lost = self.network.chance(self.weather.message_loss);
-                    let repeated = self.network.chance(self.weather.message_repetition);
+                    let lost = self.network.chance(self.plan.message_loss);
+                    let repeated = self.network.chance(self.plan.message_repetition);
                     if calm || !lost {
                         let at = now + self.message_delay();
                         self.put(at, next.clone(), agenda);
@@ -129,7 +129,7 @@ impl<M: Storms> Storm<M> {
                     }
                 }
                 Pending::Stored(_) | Pending::Loaded(..) => {
-                    let delay = self.disks.below(self.weather.disk_delay.as_ns());
+                    let delay = self.disks.below(self.plan.disk_delay.as_ns());
                     self.put(now + Span::from_ns(delay), next, agenda);
                 }
                 Pending::Wake(_, at, _) => self.put(*at, next, agenda),
@@ -140,9 +140,9 @@ impl<M: Storms> Storm<M> {
     /// Most messages are quick, some late, a few very late.
     fn message_delay(&mut self) -> Span {
         let longest = match self.network.below(50) {
-            0 => self.weather.message_delay * 40,
-            1..10 => self.weather.message_delay * 4,
-            _ => self.weather.message_delay,
+            0 => self.plan.message_delay * 40,
+            1..10 => self.plan.message_delay * 4,
+            _ => self.plan.message_delay,
         };
         Span::from_ns(self.network.below(longest.as_ns()))
     }
@@ -189,14 +189,14 @@ impl<M: Storms> Storm<M> {
                 }
             }
             Fault::Death => {
-                let client = self.faults.below(u64::from(self.weather.clients)) as u32;
+                let client = self.faults.below(u64::from(self.plan.clients)) as u32;
                 self.cluster.crash(Peer::Client(ClientId(client)), false, now, pending);
             }
         }
     }
 }
 
-impl<M: Storms> Storm<M> {
+impl<M: Simulated> Run<M> {
     fn handle(&mut self, now: Time, event: Happening, agenda: &mut Agenda) {
         if self.problem.is_some() {
             return;
@@ -234,30 +234,30 @@ impl<M: Storms> Storm<M> {
     }
 }
 
-/// More events than any storm needs to come to rest.
+/// More events than any run needs to come to rest.
 const MAX_EVENTS: u64 = 2_000_000;
 
-/// What a storm left behind.
+/// What a simulation left behind.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Aftermath {
+pub(crate) struct Outcome {
     /// Writes that were acknowledged.
     pub(crate) acknowledged: usize,
     pub(crate) events: u64,
 }
 
-/// Lets the storm of `seed` blow on a stripe with `change`s, and says what it found to be wrong.
-pub(crate) fn storm<M: Storms>(
+/// Simulates the faults of `seed` on a stripe with `change`s, and says what it found to be wrong.
+pub(crate) fn simulate<M: Simulated>(
     seed: u64,
     verbose: bool,
     change: impl FnOnce(&mut M),
-) -> Result<Aftermath, String> {
+) -> Result<Outcome, String> {
     let streams = Streams::new(seed);
     let mut random = streams.stream("weather", 0);
-    let (mut mode, weather) = M::drawn(&mut random);
+    let (mut mode, plan) = M::drawn(&mut random);
     change(&mut mode);
-    let scripts = scripts(&mode, &weather, &mut random);
+    let scripts = scripts(&mode, &plan, &mut random);
     let mut pending = Vec::new();
-    let mut storm = Storm {
+    let mut run = Run {
         cluster: Cluster::new(mode, &scripts, &mut pending),
         network: streams.stream("network", 0),
         disks: streams.stream("disks", 0),
@@ -266,15 +266,15 @@ pub(crate) fn storm<M: Storms>(
         free: Vec::new(),
         problem: None,
         verbose,
-        weather,
+        plan,
     };
     let mut agenda = Agenda::default();
-    storm.schedule(Time::ZERO, pending, &mut agenda);
-    let Weather { restarts, losses, deaths, length, .. } = storm.weather;
+    run.schedule(Time::ZERO, pending, &mut agenda);
+    let FaultPlan { restarts, losses, deaths, length, .. } = run.plan;
     let faults = [(Fault::Restart, restarts), (Fault::Loss, losses), (Fault::Death, deaths)];
     for (fault, count) in faults {
         for _ in 0..count {
-            let at = Time::from_ns(storm.faults.below(length.as_ns()));
+            let at = Time::from_ns(run.faults.below(length.as_ns()));
             agenda.add(at, Happening::Fault(fault));
         }
     }
@@ -282,10 +282,10 @@ pub(crate) fn storm<M: Storms>(
     while events < MAX_EVENTS
         && let Some((now, event)) = agenda.next()
     {
-        storm.handle(now, event, &mut agenda);
+        run.handle(now, event, &mut agenda);
         events += 1;
     }
-    let Storm { cluster, problem, weather, .. } = storm;
+    let Run { cluster, problem, plan, .. } = run;
     let found = problem.map(|(at, problem)| format!("{at}: {problem}"));
     let found = found.or_else(|| cluster.problem()).or_else(|| {
         let over = cluster.history.is_over() && cluster.is_quiet() && agenda.events.is_empty();
@@ -295,13 +295,13 @@ pub(crate) fn storm<M: Storms>(
         })
     });
     match found {
-        Some(problem) => Err(format!("seed {seed}, {weather:?}, {:?}: {problem}", cluster.mode)),
-        None => Ok(Aftermath { acknowledged: cluster.history.acknowledged.len(), events }),
+        Some(problem) => Err(format!("seed {seed}, {plan:?}, {:?}: {problem}", cluster.mode)),
+        None => Ok(Outcome { acknowledged: cluster.history.acknowledged.len(), events }),
     }
 }
 
 /// What each client does.
-fn scripts<M: Storms>(mode: &M, weather: &Weather, random: &mut Stream) -> Vec<Script> {
+fn scripts<M: Simulated>(mode: &M, plan: &FaultPlan, random: &mut Stream) -> Vec<Script> {
     // Few units, so that clients meet.
     let units = u64::from(mode.data()).min(3);
     let mut steps = || -> Vec<Step> {
@@ -309,24 +309,26 @@ fn scripts<M: Storms>(mode: &M, weather: &Weather, random: &mut Stream) -> Vec<S
             let unit = random.below(units) as u8;
             if random.chance(0.7) { Step::Write(unit) } else { Step::Read(unit) }
         };
-        (0..weather.operations).map(step).collect()
+        (0..plan.operations).map(step).collect()
     };
-    (0..weather.clients).map(|client| script(client, &steps())).collect()
+    (0..plan.clients).map(|client| script(client, &steps())).collect()
 }
 
-/// Lets the storms of many seeds blow until one finds something, and says what, and how to repeat it.
-pub(crate) fn storms<M: Storms>(seeds: impl IntoIterator<Item = u64>) -> Result<Aftermath, String> {
-    let mut all = Aftermath::default();
+/// Simulates the faults of many seeds until one finds something, and says what, and how to repeat it.
+pub(crate) fn simulate_all<M: Simulated>(
+    seeds: impl IntoIterator<Item = u64>,
+) -> Result<Outcome, String> {
+    let mut all = Outcome::default();
     for seed in seeds {
-        let aftermath = storm::<M>(seed, false, |_| {}).map_err(|problem| {
+        let outcome = simulate::<M>(seed, false, |_| {}).map_err(|problem| {
             let mode = M::NAME;
             format!(
                 "{mode}: {problem}\n\nTo see every event of it:\n    cargo run --release -p \
-                 slotcast-stripe --example storm -- --mode {mode} --seed {seed}"
+                 slotcast-stripe --example faults -- --mode {mode} --seed {seed}"
             )
         })?;
-        all.acknowledged += aftermath.acknowledged;
-        all.events += aftermath.events;
+        all.acknowledged += outcome.acknowledged;
+        all.events += outcome.events;
     }
     Ok(all)
 }

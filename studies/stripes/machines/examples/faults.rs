@@ -1,15 +1,15 @@
 //! Random histories of stripes with parity: messages are lost, repeated, late and out of order, disks are
-//! slow, servers lose their memory or their disks, clients die, leases are too short. After each storm
+//! slow, servers lose their memory or their disks, clients die, leases are too short. After each run
 //! parity must be that of the data, every acknowledged write must be there, and nobody may have read an
 //! older content after a newer one.
 //!
 //! ```text
-//! cargo run --release -p slotcast-stripe --example storm -- --seeds 10000
-//! cargo run --release -p slotcast-stripe --example storm -- --mode coordinated --seed 681
+//! cargo run --release -p slotcast-stripe --example faults -- --seeds 10000
+//! cargo run --release -p slotcast-stripe --example faults -- --mode coordinated --seed 681
 //! ```
 //!
-//! The first one blows the storms of seeds 0 to 9999 on each mode, and stops at the first that finds
-//! something. The second one prints every event of one storm.
+//! The first one simulates the faults of seeds 0 to 9999 on each mode, and stops at the first that finds
+//! something. The second one prints every event of one of them.
 
 extern crate alloc;
 
@@ -19,8 +19,8 @@ mod check;
 use std::process::ExitCode;
 
 use check::coordinated::Coordinated;
+use check::faults::{Simulated, simulate, simulate_all};
 use check::locked::Locked;
-use check::storm::{Storms, storm, storms};
 
 const USAGE: &str =
     "expected --seeds NUMBER, --first NUMBER, --seed NUMBER, --mode stripe-lock|coordinated";
@@ -37,8 +37,8 @@ struct Wanted {
 
 fn main() -> ExitCode {
     let found = wanted().and_then(|wanted| {
-        blow::<Coordinated>(&wanted)?;
-        blow::<Locked>(&wanted)
+        simulate_mode::<Coordinated>(&wanted)?;
+        simulate_mode::<Locked>(&wanted)
     });
     match found {
         Ok(()) => ExitCode::SUCCESS,
@@ -68,19 +68,19 @@ fn wanted() -> Result<Wanted, String> {
     Ok(wanted)
 }
 
-fn blow<M: Storms>(wanted: &Wanted) -> Result<(), String> {
+fn simulate_mode<M: Simulated>(wanted: &Wanted) -> Result<(), String> {
     if wanted.mode.as_ref().is_some_and(|mode| mode != M::NAME) {
         return Ok(());
     }
     if let Some(seed) = wanted.seed {
-        let aftermath = storm::<M>(seed, true, |_| {})?;
-        println!("{}, seed {seed}: right; {aftermath:?}", M::NAME);
+        let outcome = simulate::<M>(seed, true, |_| {})?;
+        println!("{}, seed {seed}: right; {outcome:?}", M::NAME);
         return Ok(());
     }
     let seeds = wanted.first..wanted.first.saturating_add(wanted.seeds);
-    let all = storms::<M>(seeds)?;
+    let all = simulate_all::<M>(seeds)?;
     println!(
-        "{}: {} storms, {} writes acknowledged, {} events, no violation",
+        "{}: {} simulations, {} writes acknowledged, {} events, no violation",
         M::NAME,
         wanted.seeds,
         all.acknowledged,

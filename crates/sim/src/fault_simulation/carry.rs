@@ -9,13 +9,13 @@ use slotcast_protocol::GroupId;
 use slotcast_transport::Datagram;
 use slotcast_units::{Span, Time};
 
-use super::cluster::Storm;
+use super::cluster::Cluster;
 use super::event::Event;
 use super::network::departures;
 use super::parcel::{Parcel, Piece};
 use super::plan::{address, place};
 
-impl Storm {
+impl Cluster {
     pub(super) fn effect(
         &mut self,
         now: Time,

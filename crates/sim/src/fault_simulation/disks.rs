@@ -7,11 +7,11 @@ use slotcast_protocol::TargetId;
 use slotcast_store::DiskError;
 use slotcast_units::Time;
 
-use super::cluster::Storm;
+use super::cluster::Cluster;
 use super::event::Event;
 use super::node::NodeHost;
 
-impl Storm {
+impl Cluster {
     /// Operations of some kinds fail from now on, some or all of them. Nothing is harmed by that: what could not be
     /// read is there, and what was not written was not acknowledged.
     pub(super) fn begin_failing(&mut self, target: TargetId) {

@@ -5,7 +5,7 @@ use slotcast_protocol::{GroupId, TargetId};
 use slotcast_units::{Span, Time};
 
 use super::Mistake;
-use super::cluster::Storm;
+use super::cluster::Cluster;
 use super::event::{Event, Fault};
 use super::network::Weather;
 use super::node::{DiskHost, Leaving};
@@ -13,7 +13,7 @@ use super::node::{DiskHost, Leaving};
 /// How often in a wave the windows of all targets are looked at.
 const LOOKS: u64 = 4;
 
-impl Storm {
+impl Cluster {
     /// Spreads the load and the faults of one wave over its length.
     pub(super) fn begin_wave(&mut self, now: Time, agenda: &mut Agenda<Event>) {
         let plan = self.plan.clone();

@@ -30,10 +30,10 @@ pub(super) const ACKS: Span = Span::from_ms(15);
 pub(super) const HOLD: Span = Span::from_us(1600);
 const HORIZON: Span = Span::from_secs(1);
 
-/// When targets that measure their disk ask to be waited for: some chunks of a storm.
+/// When targets that measure their disk ask to be waited for: some chunks of a simulation.
 const QUEUE: QueueRule = QueueRule { time: Span::from_ms(5), most: Size::from_mib(1) };
 
-/// The times of a node, made so short that a storm sees many of them.
+/// The times of a node, made so short that a simulation sees many of them.
 const TIMES: Times = Times {
     opened_within: Span::from_ms(60),
     disk: Span::from_ms(60),
@@ -59,7 +59,7 @@ const REPAIR: RepairRules = RepairRules {
     most_pause: Span::from_us(500),
     // Nobody scans for no reason: whoever should have begun to is found out.
     period: Span::from_secs(3600),
-    // Some walks believe the sums, and some come later than that.
+    // Some scans believe the sums, and some come later than that.
     belief: Span::from_ms(40),
     scrub_period: Span::from_ms(40),
     first_scrub: Span::from_ms(20),
@@ -271,7 +271,7 @@ impl Plan {
         }
     }
 
-    /// Those of a node, with times so short that a storm sees many of them, and what its seed chooses.
+    /// Those of a node, with times so short that a simulation sees many of them, and what its seed chooses.
     fn rules(&self, map: &ClusterMap) -> Rules {
         let mut repair = REPAIR;
         if self.mistake == Some(Mistake::Of(Planted::BelievesOldRanges)) {

@@ -7,7 +7,7 @@ use slotcast_protocol::{
 };
 use slotcast_units::{Size, Span, Time};
 
-use super::cluster::Storm;
+use super::cluster::Cluster;
 
 /// By then no target remembers when its offers were accepted.
 const QUIET: Span = Span::from_secs(2);
@@ -24,7 +24,7 @@ impl Holdings for Shelf {
     }
 }
 
-impl Storm {
+impl Cluster {
     /// Asks a copy of every target that is up, at a time when all that it has promised is over, for a put and
     /// for a get: the windows begin no later than those of a copy that was restarted, and nothing else is
     /// promised any more.

@@ -1,4 +1,4 @@
-//! The cluster in the storm: nodes, the network between them, and what happens.
+//! The simulated cluster: nodes, the network between them, and what happens.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -19,10 +19,10 @@ use super::network::Network;
 use super::node::{DiskHost, NodeHost, Purpose};
 use super::parcel::{Parcel, Parcels};
 use super::plan::Plan;
-use super::report::StormReport;
+use super::report::FaultReport;
 
 /// All that is simulated.
-pub(super) struct Storm {
+pub(super) struct Cluster {
     pub(super) plan: Plan,
     pub(super) nodes: Vec<NodeHost>,
     pub(super) network: Network,
@@ -48,13 +48,13 @@ pub(super) struct Storm {
     pub(super) checks: usize,
     /// Numbers the requests of users.
     pub(super) asked: u64,
-    pub(super) report: StormReport,
+    pub(super) report: FaultReport,
     /// Of incarnations that have ended, if they are kept.
     pub(super) tapes: Option<Vec<Tape>>,
     effects: Vec<Effect>,
 }
 
-impl Model for Storm {
+impl Model for Cluster {
     type Event = Event;
 
     fn handle(&mut self, now: Time, event: Event, agenda: &mut Agenda<Event>) {
@@ -107,13 +107,13 @@ impl Model for Storm {
     }
 }
 
-impl Storm {
-    pub(super) fn new(seed: u64, mistake: Option<Mistake>) -> Storm {
+impl Cluster {
+    pub(super) fn new(seed: u64, mistake: Option<Mistake>) -> Cluster {
         let streams = Streams::new(seed);
         let plan = Plan::new(&streams, mistake);
         let map = plan.map();
         let groups = map.groups().expect("targets for a group");
-        let mut storm = Storm {
+        let mut cluster = Cluster {
             nodes: Vec::new(),
             network: Network::new(map.trip, streams.stream("network", 0)),
             key: Key::new(&[5; 32]),
@@ -130,16 +130,16 @@ impl Storm {
             wave: 0,
             checks: 0,
             asked: 0,
-            report: StormReport { seed, ..StormReport::default() },
+            report: FaultReport { seed, ..FaultReport::default() },
             tapes: None,
             effects: Vec::new(),
             map,
             plan,
         };
-        for node in 0..storm.plan.nodes {
-            storm.add_node(Time::ZERO, node);
+        for node in 0..cluster.plan.nodes {
+            cluster.add_node(Time::ZERO, node);
         }
-        storm
+        cluster
     }
 
     /// Makes the host of a node of the map.

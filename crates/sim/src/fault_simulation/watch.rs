@@ -9,11 +9,11 @@ use slotcast_store::{DiskError, StoreStatus};
 use slotcast_transport::{Address, Body, Datagram};
 use slotcast_units::{Size, Time};
 
-use super::cluster::Storm;
+use super::cluster::Cluster;
 use super::node::Leaving;
 use super::plan::{ACKS, GONE_AFTER, HOLD};
 
-impl Storm {
+impl Cluster {
     /// A node has done something.
     pub(super) fn watch(&mut self, now: Time, node: u32) {
         let host = &mut self.nodes[node as usize];

@@ -8,7 +8,7 @@ use slotcast_protocol::{ChunkId, Membership, TargetId};
 use slotcast_units::{Span, Time};
 
 use super::catalogue::Known;
-use super::cluster::Storm;
+use super::cluster::Cluster;
 use super::event::Event;
 use super::node::{Leaving, NodeHost};
 use super::parcel::Parcel;
@@ -17,7 +17,7 @@ use super::plan::address;
 /// From one look of the keeper for what nodes have to say to the next.
 const KEEPER: Span = Span::from_ms(5);
 
-impl Storm {
+impl Cluster {
     /// Another map is kept from now on: each node hears of it in its time.
     fn write(&mut self, now: Time, map: ClusterMap, agenda: &mut Agenda<Event>) {
         self.groups = map.groups().expect("it may follow");

@@ -1,7 +1,7 @@
 //! Faults of every kind, on whole nodes as they run in production.
 //!
-//! A *storm* is a small cluster of [`Member`](slotcast_member::Member)s: each is all that a node decides. Around
-//! them are a network of datagrams that loses, repeats, delays, damages and cuts in two what is sent, clocks
+//! A *fault simulation* runs a small cluster of [`Member`](slotcast_member::Member)s: each is all that a node
+//! decides. Around them are a network of datagrams that loses, repeats, delays, damages and cuts in two what is sent, clocks
 //! that are days apart and drift, disks that fail, and a cluster map that reaches the nodes at different times.
 //! Nodes crash, stand still, and start again from what was on their disks; they lose disks, are started with the
 //! folders of others, drain, join, or never come back. Everything is drawn from one seed, and no node is told
@@ -55,8 +55,8 @@ use slotcast_engine::Simulation;
 use slotcast_member::Tape;
 use slotcast_units::{Span, Time};
 
-use cluster::Storm;
-pub use report::{Injected, StormReport};
+use cluster::Cluster;
+pub use report::{FaultReport, Injected};
 
 /// A mistake planted into the cluster, to see that the checks find it.
 #[doc(hidden)]
@@ -92,57 +92,57 @@ const TOLD: Span = Span::from_ms(10);
 /// Scrubs that may be needed: the one under way, and a whole one.
 const SCRUBS: u64 = 2;
 
-/// Runs the storm of `seed`.
-pub fn run_storm(seed: u64) -> StormReport {
-    run_storm_with(seed, None)
+/// Runs the fault simulation of `seed`.
+pub fn simulate_faults(seed: u64) -> FaultReport {
+    simulate_faults_with(seed, None)
 }
 
-/// Runs the storm of `seed` with a planted mistake.
+/// Runs the fault simulation of `seed` with a planted mistake.
 #[doc(hidden)]
-pub fn run_storm_with(seed: u64, mistake: Option<Mistake>) -> StormReport {
-    run(Storm::new(seed, mistake)).0
+pub fn simulate_faults_with(seed: u64, mistake: Option<Mistake>) -> FaultReport {
+    run(Cluster::new(seed, mistake)).0
 }
 
-/// Runs the storm of `seed`, and keeps what every incarnation of each node heard and did.
-pub fn record_storm(seed: u64) -> (StormReport, Vec<Tape>) {
-    let mut storm = Storm::new(seed, None);
-    storm.tapes = Some(Vec::new());
-    let (report, storm) = run(storm);
-    let running = storm.nodes.into_iter().filter_map(|host| host.tape);
-    let ended = storm.tapes.into_iter().flatten();
+/// Runs the fault simulation of `seed`, and keeps what every incarnation of each node heard and did.
+pub fn record_faults(seed: u64) -> (FaultReport, Vec<Tape>) {
+    let mut cluster = Cluster::new(seed, None);
+    cluster.tapes = Some(Vec::new());
+    let (report, cluster) = run(cluster);
+    let running = cluster.nodes.into_iter().filter_map(|host| host.tape);
+    let ended = cluster.tapes.into_iter().flatten();
     (report, ended.chain(running).collect())
 }
 
-fn run(storm: Storm) -> (StormReport, Storm) {
-    let mut simulation = Simulation::new(storm);
-    simulation.schedule(|storm, agenda| {
-        for node in 0..storm.plan.nodes {
-            storm.start(agenda.now(), node, agenda);
+fn run(cluster: Cluster) -> (FaultReport, Cluster) {
+    let mut simulation = Simulation::new(cluster);
+    simulation.schedule(|cluster, agenda| {
+        for node in 0..cluster.plan.nodes {
+            cluster.start(agenda.now(), node, agenda);
         }
     });
     let (waves, wave) = (simulation.model().plan.waves, simulation.model().plan.wave);
     for _ in 0..waves {
-        simulation.schedule(|storm, agenda| storm.begin_wave(agenda.now(), agenda));
+        simulation.schedule(|cluster, agenda| cluster.begin_wave(agenda.now(), agenda));
         let end = simulation.now() + wave;
         simulation.run_until(end);
-        simulation.schedule(|storm, agenda| storm.calm(agenda.now(), agenda));
-        if !run_while(&mut simulation, |storm, _| !storm.is_quiet()) {
+        simulation.schedule(|cluster, agenda| cluster.calm(agenda.now(), agenda));
+        if !run_while(&mut simulation, |cluster, _| !cluster.is_quiet()) {
             break;
         }
-        simulation.schedule(|storm, agenda| storm.check_all(agenda.now(), agenda));
-        if !run_while(&mut simulation, |storm, _| !storm.is_quiet()) {
+        simulation.schedule(|cluster, agenda| cluster.check_all(agenda.now(), agenda));
+        if !run_while(&mut simulation, |cluster, _| !cluster.is_quiet()) {
             break;
         }
         if simulation.model().has_dead() && !outlives_disks(&mut simulation) {
             break;
         }
         let before = simulation.model().scrubs();
-        let has_repaired = |storm: &Storm, now| {
-            storm.has_repaired(now, &before, SCRUBS)
-                && storm.has_handed_over()
-                && storm.all_follow()
+        let has_repaired = |cluster: &Cluster, now| {
+            cluster.has_repaired(now, &before, SCRUBS)
+                && cluster.has_handed_over()
+                && cluster.all_follow()
         };
-        if !run_while(&mut simulation, |storm, now| !has_repaired(storm, now)) {
+        if !run_while(&mut simulation, |cluster, now| !has_repaired(cluster, now)) {
             break;
         }
         let now = simulation.now();
@@ -152,49 +152,52 @@ fn run(storm: Storm) -> (StormReport, Storm) {
             break;
         }
         simulation.model_mut().healed();
-        simulation.schedule(|storm, agenda| {
-            if storm.take_away(agenda.now(), agenda) {
-                storm.check_all(agenda.now(), agenda);
+        simulation.schedule(|cluster, agenda| {
+            if cluster.take_away(agenda.now(), agenda) {
+                cluster.check_all(agenda.now(), agenda);
             }
         });
-        if !run_while(&mut simulation, |storm, _| !storm.is_quiet()) {
+        if !run_while(&mut simulation, |cluster, _| !cluster.is_quiet()) {
             break;
         }
     }
     let (events, trace_hash) = (simulation.executed(), simulation.trace_hash());
-    let mut storm = simulation.into_model();
-    let mut report = std::mem::take(&mut storm.report);
-    let members = storm.nodes.iter().flat_map(|host| &host.member);
+    let mut cluster = simulation.into_model();
+    let mut report = std::mem::take(&mut cluster.report);
+    let members = cluster.nodes.iter().flat_map(|host| &host.member);
     for target in members.flat_map(|member| member.targets()) {
         report.healed += target.repair_statistics().healed;
         report.compacted += target.statistics().compacted;
     }
-    (StormReport { events, trace_hash, ..report }, storm)
+    (FaultReport { events, trace_hash, ..report }, cluster)
 }
 
 /// Others make up for what was on disks that failed for good; then those are replaced. False if something was
 /// wrong.
-fn outlives_disks(simulation: &mut Simulation<Storm>) -> bool {
+fn outlives_disks(simulation: &mut Simulation<Cluster>) -> bool {
     let before = simulation.model().scrubs();
     // That a disk has failed shows when something is written to it, and that may be what repairs another: the others
     // have to be told, and to begin.
     for _ in 0..3 {
-        if !run_while(simulation, |storm, now| !storm.has_repaired(now, &before, SCRUBS)) {
+        if !run_while(simulation, |cluster, now| !cluster.has_repaired(now, &before, SCRUBS)) {
             return false;
         }
         let later = simulation.now() + TOLD;
         simulation.run_until(later);
     }
-    if !run_while(simulation, |storm, now| !storm.has_repaired(now, &before, SCRUBS)) {
+    if !run_while(simulation, |cluster, now| !cluster.has_repaired(now, &before, SCRUBS)) {
         return false;
     }
     simulation.model_mut().check_replicas();
-    simulation.schedule(|storm, agenda| storm.replace_dead(agenda.now(), agenda));
+    simulation.schedule(|cluster, agenda| cluster.replace_dead(agenda.now(), agenda));
     simulation.model().report.violations.is_empty()
 }
 
 /// Runs on while `condition` holds; false if it held too long, which is then reported.
-fn run_while(simulation: &mut Simulation<Storm>, condition: impl Fn(&Storm, Time) -> bool) -> bool {
+fn run_while(
+    simulation: &mut Simulation<Cluster>,
+    condition: impl Fn(&Cluster, Time) -> bool,
+) -> bool {
     let end = simulation.now() + PATIENCE;
     while condition(simulation.model(), simulation.now()) {
         let next = simulation.now() + STEP;

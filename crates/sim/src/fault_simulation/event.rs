@@ -1,4 +1,4 @@
-//! The events of a storm.
+//! The events of a fault simulation.
 
 use slotcast_protocol::TargetId;
 use slotcast_store::OpId;

@@ -10,14 +10,14 @@ use slotcast_store::{Config, Effect, Input, Store, Ticket};
 use slotcast_units::{Span, Time};
 
 use super::catalogue::Known;
-use super::cluster::Storm;
+use super::cluster::Cluster;
 use super::event::Event;
 use super::node::{Leaving, NodeHost, Purpose};
 
 /// From one check to the next: many at a time, but not all at once.
 const APART: Span = Span::from_us(10);
 
-impl Storm {
+impl Cluster {
     /// Whether no request of a user is under way, and no check.
     pub(super) fn is_quiet(&self) -> bool {
         self.checks == 0 && self.nodes.iter().all(|host| host.running.is_empty())

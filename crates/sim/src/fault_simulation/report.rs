@@ -1,4 +1,4 @@
-//! What a storm did, and what did not hold.
+//! What a fault simulation did, and what did not hold.
 
 /// Faults injected, by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,16 +75,16 @@ impl Injected {
     }
 }
 
-/// What a storm found.
+/// What a fault simulation found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct StormReport {
-    /// It repeats the storm.
+pub struct FaultReport {
+    /// It repeats the simulation.
     pub seed: u64,
     /// Faults injected.
     pub injected: Injected,
     /// Puts that were acknowledged.
     pub acknowledged: u64,
-    /// Puts and gets that were given up, as they may be in a storm.
+    /// Puts and gets that were given up, as they may be under faults.
     pub given_up: u64,
     /// Gets that were answered, those of the checks among them.
     pub fetched: u64,
@@ -107,16 +107,16 @@ pub struct StormReport {
     pub events: u64,
     /// A fingerprint of all of them: equal seeds give equal ones.
     pub trace_hash: u64,
-    /// What did not hold; empty is as it should be. At most [`StormReport::MAX_VIOLATIONS`].
+    /// What did not hold; empty is as it should be. At most [`FaultReport::MAX_VIOLATIONS`].
     pub violations: Vec<String>,
 }
 
-impl StormReport {
+impl FaultReport {
     /// Further ones are not kept: the first ones tell most.
     pub const MAX_VIOLATIONS: usize = 8;
 
     pub(super) fn violated(&mut self, what: String) {
-        if self.violations.len() < StormReport::MAX_VIOLATIONS {
+        if self.violations.len() < FaultReport::MAX_VIOLATIONS {
             self.violations.push(what);
         }
     }

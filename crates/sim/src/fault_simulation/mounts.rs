@@ -12,7 +12,7 @@ use slotcast_protocol::{GroupId, TargetId};
 use slotcast_store::Identity;
 
 use super::Mistake;
-use super::cluster::Storm;
+use super::cluster::Cluster;
 use super::plan::SEGMENT;
 
 /// What lies in the place of a disk that is not mounted.
@@ -25,8 +25,8 @@ pub(super) struct Instead {
     pub(super) is_taken: bool,
 }
 
-impl Storm {
-    /// A disk is not mounted any more, or something else is at its place, until [`Storm::mount`].
+impl Cluster {
+    /// A disk is not mounted any more, or something else is at its place, until [`Cluster::mount`].
     pub(super) fn unmount(&mut self, target: TargetId) {
         let chance = &mut self.mounts;
         let contents = match chance.below(5) {

@@ -1,11 +1,11 @@
-//! Storms of many seeds.
+//! Fault simulations of many seeds.
 
 use std::println;
 
 use super::coordinated::Coordinated;
+use super::faults::{Simulated, simulate, simulate_all};
 use super::locked::Locked;
 use super::std;
-use super::storm::{Storms, storm, storms};
 use crate::mistake::Mistake;
 
 /// Seeds that once found something wrong with the coordinated mode.
@@ -27,46 +27,46 @@ const LOCKED: [u64; 3] = [526, 2180, 10627];
 
 #[test]
 fn seeds_that_once_failed() {
-    storms::<Coordinated>(COORDINATED).unwrap_or_else(|problem| panic!("{problem}"));
-    storms::<Locked>(LOCKED).unwrap_or_else(|problem| panic!("{problem}"));
+    simulate_all::<Coordinated>(COORDINATED).unwrap_or_else(|problem| panic!("{problem}"));
+    simulate_all::<Locked>(LOCKED).unwrap_or_else(|problem| panic!("{problem}"));
 }
 
-/// Lets a few hundred storms blow. For more there is a command:
-/// `cargo run --release -p slotcast-stripe --example storm -- --seeds 10000`.
-fn weathers<M: Storms>() {
+/// Runs a few hundred fault simulations. For more there is a command:
+/// `cargo run --release -p slotcast-stripe --example faults -- --seeds 10000`.
+fn survives<M: Simulated>() {
     const SEEDS: u64 = 1000;
-    let all = storms::<M>(0..SEEDS).unwrap_or_else(|problem| panic!("{problem}"));
-    assert!(all.acknowledged as u64 > SEEDS, "the storms let too little through: {all:?}");
-    println!("{} {SEEDS} storms: {all:?}", M::NAME);
+    let all = simulate_all::<M>(0..SEEDS).unwrap_or_else(|problem| panic!("{problem}"));
+    assert!(all.acknowledged as u64 > SEEDS, "the faults let too little through: {all:?}");
+    println!("{} {SEEDS} simulations: {all:?}", M::NAME);
 }
 
 #[test]
-fn coordinated_stripes_weather_storms() {
-    weathers::<Coordinated>();
+fn coordinated_stripes_survive_faults() {
+    survives::<Coordinated>();
 }
 
 #[test]
-fn locked_stripes_weather_storms() {
-    weathers::<Locked>();
+fn locked_stripes_survive_faults() {
+    survives::<Locked>();
 }
 
 #[test]
-fn a_storm_is_the_same_each_time() {
-    let once = |seed| storm::<Coordinated>(seed, false, |_| {}).map(|aftermath| aftermath.events);
+fn a_run_is_the_same_each_time() {
+    let once = |seed| simulate::<Coordinated>(seed, false, |_| {}).map(|outcome| outcome.events);
     assert_eq!(once(7), once(7));
     assert_ne!(once(7), once(8));
 }
 
-/// Demands that some storm finds a planted mistake.
-fn finds<M: Storms>(mistake: Mistake, plant: fn(&mut M, Mistake)) {
+/// Demands that some fault simulation finds a planted mistake.
+fn finds<M: Simulated>(mistake: Mistake, plant: fn(&mut M, Mistake)) {
     let found =
-        (0..3000).find(|seed| storm::<M>(*seed, false, |mode| plant(mode, mistake)).is_err());
+        (0..3000).find(|seed| simulate::<M>(*seed, false, |mode| plant(mode, mistake)).is_err());
     assert!(found.is_some(), "{mistake:?} went unnoticed");
-    println!("{mistake:?}: found by the storm of seed {found:?}");
+    println!("{mistake:?}: found with seed {found:?}");
 }
 
 #[test]
-fn storms_find_mistakes_of_the_coordinated_mode() {
+fn simulations_find_mistakes_of_the_coordinated_mode() {
     for mistake in [
         Mistake::ParityBeforeData,
         Mistake::CommitBeforeDurable,
@@ -79,7 +79,7 @@ fn storms_find_mistakes_of_the_coordinated_mode() {
 }
 
 #[test]
-fn storms_find_mistakes_of_the_stripe_lock_mode() {
+fn simulations_find_mistakes_of_the_stripe_lock_mode() {
     for mistake in [Mistake::ReleaseEarly, Mistake::NoFence, Mistake::SkipRecovery] {
         finds::<Locked>(mistake, |mode, mistake| mode.mistake = mistake);
     }

@@ -1,4 +1,4 @@
-//! A walk over all chunks of a target, and when it will have ended.
+//! A scan of all chunks of a target, and when it will have ended.
 
 use core::ops::Bound;
 
@@ -7,14 +7,14 @@ use slotcast_units::{Span, Time};
 use super::Inventory;
 use crate::ids::ChunkId;
 
-/// How far a walk is.
+/// How far a scan is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RepairProgress {
-    /// Chunks visited in this walk.
+    /// Chunks visited in this scan.
     pub visited: u64,
-    /// Chunks healed in this walk.
+    /// Chunks healed in this scan.
     pub healed: u64,
-    /// Chunks that were found to have too few replicas in this walk.
+    /// Chunks that were found to have too few replicas in this scan.
     pub found: u64,
     /// Of these, the ones that wait to be put again.
     pub waiting: u64,
@@ -67,9 +67,9 @@ struct Mark {
     healed: u64,
 }
 
-/// A walk over all chunks, from the place of a target's position on, and round to it.
+/// A scan of all chunks, from the place of a target's position on, and round to it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Walk {
+pub(super) struct Scan {
     start: ChunkId,
     next: Bound<ChunkId>,
     /// It has passed the last name and goes on from the first.
@@ -85,10 +85,10 @@ pub(super) struct Walk {
     marks: [Mark; 2],
 }
 
-impl Walk {
-    pub(super) fn new(now: Time, start: ChunkId) -> Walk {
+impl Scan {
+    pub(super) fn new(now: Time, start: ChunkId) -> Scan {
         let mark = Mark { at: now, visited: 0, put_again: 0, healed: 0 };
-        Walk {
+        Scan {
             start,
             next: Bound::Included(start),
             wrapped: false,
@@ -149,7 +149,7 @@ impl Walk {
 
     fn mark(&mut self, now: Time) {
         if now.saturating_since(self.marks[1].at) >= STRETCH {
-            let Walk { visited, put_again, healed, .. } = *self;
+            let Scan { visited, put_again, healed, .. } = *self;
             self.marks = [self.marks[1], Mark { at: now, visited, put_again, healed }];
         }
     }

@@ -7,11 +7,11 @@ use slotcast_store::Content;
 use slotcast_units::Time;
 
 use super::catalogue::Known;
-use super::cluster::Storm;
+use super::cluster::Cluster;
 use super::event::Event;
 use super::node::{Kind, Leaving, Purpose, Running};
 
-impl Storm {
+impl Cluster {
     /// Asks a node that is up, any of them.
     fn begin(
         &mut self,
