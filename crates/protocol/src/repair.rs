@@ -124,6 +124,17 @@ enum Work {
     Recover(u8),
 }
 
+/// Whether somebody else was heard to put `chunk` in this scan, so that it need not be asked about. Nobody does
+/// so for a target that drains.
+fn is_seen_to(
+    chunk: &ChunkId,
+    heard: &BTreeSet<ChunkId>,
+    lacking: &BTreeSet<ChunkId>,
+    is_draining: bool,
+) -> bool {
+    heard.contains(chunk) && !lacking.contains(chunk) && !is_draining
+}
+
 /// The repair of one target.
 #[derive(Debug, Clone)]
 pub struct Repair {

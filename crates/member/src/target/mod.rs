@@ -12,6 +12,7 @@ mod log;
 mod meters;
 mod repairing;
 mod storing;
+mod surveying;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -28,7 +29,6 @@ use slotcast_store::{
     Content, DiskError, Effect as StoreEffect, Input as StoreInput, OpId, Output, Statistics,
     Store, StoreStatus, Ticket,
 };
-use slotcast_transport::{SurveyAbout, SurveySays};
 use slotcast_units::{Rate, Size, Span, Time};
 
 pub use load::TargetLoad;
@@ -360,33 +360,6 @@ impl StorageTarget {
         let is_cancelled = |accept: &PutAccept| accept.grants.of(self.position).is_none();
         self.mistake == Some(Mistake::IgnoresCancellation)
             && matches!(message, Message::PutAccept(accept) if is_cancelled(accept))
-    }
-
-    /// Whether what it holds counts as a replica: it answers, its disk writes, and it does not drain.
-    pub(crate) fn counts(&self) -> bool {
-        self.is_available() && self.intake() != Intake::Closed
-    }
-
-    /// What it says in a survey.
-    pub(crate) fn says(&self, about: &SurveyAbout) -> SurveySays {
-        if !self.counts() {
-            return SurveySays::Nothing;
-        }
-        match about {
-            SurveyAbout::Ranges { bits, first, count } => {
-                let ranges = *first..*first + u32::from(*count);
-                // A wiped disk is another one, and what it holds is never what the one before held.
-                let sum = |range| self.store.range_sum(*bits, range).sum ^ self.identity;
-                SurveySays::Sums(ranges.map(sum).collect())
-            }
-            SurveyAbout::Chunks(chunks) => {
-                let is_held = |(chunk, wanted): &(ChunkId, u8)| {
-                    self.store.replicas(chunk).is_some_and(|replicas| replicas >= *wanted)
-                };
-                let held = chunks.iter().enumerate().filter(|(_, chunk)| is_held(chunk));
-                SurveySays::Held(held.fold(0, |all, (bit, _)| all | 1 << bit))
-            }
-        }
     }
 
     fn is_scrubbing(&self, now: Time) -> bool {

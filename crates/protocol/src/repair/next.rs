@@ -2,7 +2,7 @@
 
 use slotcast_units::{Size, Time};
 
-use super::{Inventory, Repair, Scan, Work};
+use super::{Inventory, Repair, Scan, Work, is_seen_to};
 use crate::ids::ChunkId;
 
 impl Repair {
@@ -53,9 +53,7 @@ impl Repair {
             }
         }
         let Repair { surveys, in_hand, heard, lacking, is_draining, .. } = self;
-        // What somebody else puts meanwhile is seen to.
-        let is_seen_to = |c: &ChunkId| heard.contains(c) && !lacking.contains(c) && !*is_draining;
-        surveys.to_check.retain(|chunk| !is_seen_to(chunk));
+        surveys.to_check.retain(|chunk| !is_seen_to(chunk, heard, lacking, *is_draining));
         let is_free = |chunk: &ChunkId| !in_hand.contains_key(chunk);
         let at = surveys.to_check.iter().position(is_free)?;
         surveys.to_check.remove(at).map(|chunk| (chunk, Work::Check))

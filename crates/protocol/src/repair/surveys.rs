@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use slotcast_units::Time;
 
 use super::ranges::{Look, names_of};
-use super::{AHEAD, Inventory, Repair, RepairEffect};
+use super::{AHEAD, Inventory, Repair, RepairEffect, is_seen_to};
 use crate::ids::ChunkId;
 
 /// Chunks in a survey.
@@ -109,7 +109,7 @@ impl Repair {
             let is_whole = !(scan.wrapped && ranges.is_first(range));
             scan.take(chunk);
             self.statistics.visited += 1;
-            let is_seen_to = heard.contains(&chunk) && !lacking.contains(&chunk) && !*is_draining;
+            let is_seen_to = is_seen_to(&chunk, heard, lacking, *is_draining);
             let wanted = inventory.wanted(&chunk);
             let wanted = wanted.filter(|_| !is_seen_to && !to_heal.contains(&chunk));
             ranges.ask(range, (wanted.is_some(), is_whole), inventory);

@@ -1,0 +1,35 @@
+//! What a target says when others ask what it holds.
+
+use slotcast_protocol::{ChunkId, Intake};
+use slotcast_transport::{SurveyAbout, SurveySays};
+
+use super::StorageTarget;
+
+impl StorageTarget {
+    /// Whether what it holds counts as a replica: it answers, its disk writes, and it does not drain.
+    pub(crate) fn counts(&self) -> bool {
+        self.is_available() && self.intake() != Intake::Closed
+    }
+
+    /// What it says in a survey.
+    pub(crate) fn says(&self, about: &SurveyAbout) -> SurveySays {
+        if !self.counts() {
+            return SurveySays::Nothing;
+        }
+        match about {
+            SurveyAbout::Ranges { bits, first, count } => {
+                let ranges = *first..*first + u32::from(*count);
+                // A wiped disk is another one, and what it holds is never what the one before held.
+                let sum = |range| self.store.range_sum(*bits, range).sum ^ self.identity;
+                SurveySays::Sums(ranges.map(sum).collect())
+            }
+            SurveyAbout::Chunks(chunks) => {
+                let is_held = |(chunk, wanted): &(ChunkId, u8)| {
+                    self.store.replicas(chunk).is_some_and(|replicas| replicas >= *wanted)
+                };
+                let held = chunks.iter().enumerate().filter(|(_, chunk)| is_held(chunk));
+                SurveySays::Held(held.fold(0, |all, (bit, _)| all | 1 << bit))
+            }
+        }
+    }
+}
