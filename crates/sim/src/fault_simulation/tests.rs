@@ -48,6 +48,8 @@ fn seeds_that_once_failed() {
     clean(20807);
     // Others left to a target that had failed what its repair had begun, and its disk did not answer any more.
     clean(32274);
+    // A target that opened was waited for though its disk had stalled for longer than a disk is waited for.
+    clean(202_370);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! what they remember of it.
 
 use slotcast_faults::DiskFaults;
-use slotcast_member::{Note, Pass};
+use slotcast_member::{Note, Pass, StorageTarget};
 use slotcast_protocol::tape::{InitiatorEntry, InitiatorHeard, TargetEntry, TargetHeard};
 use slotcast_protocol::{ChunkId, Members, Message, State, TargetId};
 use slotcast_store::{DiskError, StoreStatus};
@@ -92,10 +92,8 @@ impl Cluster {
             let down = host.down.get(&other);
             let is_away =
                 down.is_some_and(|since| now.saturating_since(*since) < GONE_AFTER * 9 / 10);
-            let is_opening = other == node
-                && host
-                    .target(*member)
-                    .is_some_and(|target| target.status() == StoreStatus::Opening);
+            let is_opening =
+                other == node && host.target(*member).is_some_and(StorageTarget::is_opening);
             if is_away || is_opening {
                 let what = format!(
                     "node {node} at {now} puts {chunk} again while node {other} may be back soon"
