@@ -26,6 +26,67 @@
 //! * [`Repair`] brings the replicas of what a target holds back to the wanted number.
 //! * [`wire`] is the encoding of every message.
 //!
+//! # A bid
+//!
+//! ```
+//! use slotcast_protocol::*;
+//! use slotcast_units::{Rate, Size, Span, Time};
+//!
+//! /// A target that holds nothing yet.
+//! struct Empty;
+//! impl Holdings for Empty {
+//!     fn size_of(&self, _: &ChunkId) -> Option<Size> {
+//!         None
+//!     }
+//!     fn replicas_of(&self, _: &ChunkId) -> u8 {
+//!         0
+//!     }
+//! }
+//!
+//! let mut target = Target::new(TargetConfig {
+//!     group: GroupId(0),
+//!     position: 0,
+//!     timing: Timing::published(),
+//!     window_rule: WindowRule::published(Delivery::Unicast),
+//!     idle_extension: IdleExtension::TwoTransfers,
+//!     calendar: CalendarRules {
+//!         offer: OfferRule::FirstFit,
+//!         gap: Span::ZERO,
+//!         grace: Span::from_ms(1),
+//!         expected: Span::from_us(1),
+//!         hold: Span::from_ms(1),
+//!         horizon: Span::from_secs(10),
+//!         capacity: 64,
+//!     },
+//!     disk: DiskForecast::new(
+//!         Rate::from_bytes_per_s(400 << 20),
+//!         Size::from_kib(256),
+//!         Backpressure::KeepRoom,
+//!     ),
+//! });
+//! let request = |serial| PutRequest {
+//!     request: RequestId { initiator: InitiatorId(0), serial },
+//!     round: 0,
+//!     group: GroupId(0),
+//!     skip: Members::NONE,
+//!     chunk: ChunkId([serial as u8; 32]),
+//!     size: Size::from_kib(128),
+//!     not_before: Time::ZERO,
+//!     replicas: 3,
+//! };
+//! let mut effects = Vec::new();
+//! let mut windows = Vec::new();
+//! for serial in [1, 2] {
+//!     let ask = Message::PutRequest(request(serial));
+//!     target.handle(Time::ZERO, TargetInput::Message(&ask), &Empty, &mut effects);
+//!     let TargetEffect::Send { message: Message::Bid(bid), .. } = effects.remove(0) else { panic!() };
+//!     let BidAnswer::Window { window, .. } = bid.answer else { panic!() };
+//!     windows.push(window);
+//! }
+//! // Two initiators that ask at the same time are offered windows of their own, one after the other.
+//! assert!(windows[0].end <= windows[1].start);
+//! ```
+//!
 //! # How to host a machine
 //!
 //! Call `handle(now, input, ..., &mut effects)` with a reused `Vec`, then carry out every effect in

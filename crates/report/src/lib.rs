@@ -13,6 +13,25 @@
 //! DIR/report.json             what belongs to the report
 //! ```
 //!
+//! ```
+//! use slotcast_report::chart::{Axis, Chart, Line, Lines, Plot};
+//! use slotcast_report::page::{Block, Page, Section};
+//! use slotcast_report::{Folder, write};
+//!
+//! let line = Line::new("Replicast-M", 0, vec![0.2, 0.5, 0.8], vec![0.9, 1.1, 1.9]);
+//! let plot = Plot::Lines(Lines { lines: vec![line], marks: vec![] });
+//! let (x, y) = (Axis::new("load", ""), Axis::new("latency", "ms"));
+//! let chart = Chart::new("latency", "Latency of puts", x, y, plot).with_caption("An example.");
+//! let section = Section::new("latency", "Latency", vec![Block::Chart(chart)]);
+//! let page = Page { title: "Load".into(), sections: vec![section], ..Page::default() };
+//!
+//! let path = std::env::temp_dir().join(format!("slotcast-report-{}", std::process::id()));
+//! let index = write(&page, &Folder::open(&path)?)?;
+//! assert!(index.ends_with("index.html") && path.join("data/latency.csv").exists());
+//! # std::fs::remove_dir_all(&path)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # One model, two libraries
 //!
 //! The page and the files show the same [`Chart`](chart::Chart) in the same colours

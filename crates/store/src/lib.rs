@@ -35,6 +35,47 @@
 //!
 //! Headers and trailers carry a check keyed with the identity of the store, so that content which
 //! looks like a record is never taken for one.
+//!
+//! # A put on a disk that loses its power
+//!
+//! ```
+//! use slotcast_faults::SimulatedDisk;
+//! use slotcast_store::{Config, Content, Effect, Identity, Input, Store, Ticket};
+//!
+//! /// Carries out what the store asks of the disk until there is no more, and returns what it found.
+//! fn run(store: &mut Store, disk: &mut SimulatedDisk, mut effects: Vec<Effect>) -> Vec<Effect> {
+//!     let mut found = Vec::new();
+//!     loop {
+//!         for effect in effects.drain(..) {
+//!             match effect {
+//!                 Effect::Disk(id, op) => disk.ask(id, op),
+//!                 other => found.push(other),
+//!             }
+//!         }
+//!         let Some((id, result)) = disk.step() else { return found };
+//!         store.handle(Input::Disk(id, result), &mut effects);
+//!     }
+//! }
+//!
+//! let config = Config { segment_size: 64 << 10, ..Config::new(Identity([7; 32])) };
+//! let mut disk = SimulatedDisk::new(1);
+//! let mut effects = Vec::new();
+//! let mut store = Store::open(config, &mut effects);
+//! assert_eq!(run(&mut store, &mut disk, effects), [Effect::Opened]);
+//!
+//! let content = Content::of("to be kept".into());
+//! let mut effects = Vec::new();
+//! store.handle(Input::Put(Ticket(1), content.clone(), None), &mut effects);
+//! let stored = Effect::Stored { ticket: Ticket(1), already: false };
+//! assert_eq!(run(&mut store, &mut disk, effects), [stored]);
+//!
+//! // What was not flushed is gone. What was reported as stored had been flushed before.
+//! disk.crash();
+//! let mut effects = Vec::new();
+//! let mut store = Store::open(config, &mut effects);
+//! run(&mut store, &mut disk, effects);
+//! assert!(store.holds(&content.chunk()));
+//! ```
 #![no_std]
 
 extern crate alloc;
