@@ -50,6 +50,8 @@ fn seeds_that_once_failed() {
     clean(32274);
     // A target that opened was waited for though its disk had stalled for longer than a disk is waited for.
     clean(202_370);
+    // A node noted that a target had failed that was taken away meanwhile: the check looked for its seat.
+    clean(300_435);
 }
 
 #[test]

@@ -202,17 +202,19 @@ impl Cluster {
                 self.nodes[node as usize].restarts.insert(*peer, now);
                 let of_peer = self.map.node(*peer).map(|node| node.targets.clone());
                 for target in of_peer.into_iter().flatten() {
-                    let (group, position) = self.groups.seat(target);
-                    let members = Members::only(position);
-                    self.nodes[node as usize].acks.restarted(group, members);
+                    self.acks_are_void(node, target);
                 }
             }
-            Note::PeerTargetFailed(_, target) => {
-                let (group, position) = self.groups.seat(*target);
-                self.nodes[node as usize].acks.restarted(group, Members::only(position));
-            }
+            Note::PeerTargetFailed(_, target) => self.acks_are_void(node, *target),
             Note::HandedOver => self.handed_over(now, node),
             _ => {}
+        }
+    }
+
+    /// What a target has acknowledged does not count for `node` any more; nothing that was taken away does.
+    fn acks_are_void(&mut self, node: u32, target: TargetId) {
+        if let Some((group, position)) = self.groups.find(target) {
+            self.nodes[node as usize].acks.restarted(group, Members::only(position));
         }
     }
 }
