@@ -1,0 +1,75 @@
+//! Whom a voter believes: who knows the voters of today, and began late enough.
+
+use slotcast_protocol::TargetId;
+
+use crate::voters::Voters;
+
+/// What whoever asks a voter knows of the cluster map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Stamp {
+    /// The epoch since which the voters are those that it asks.
+    pub voters: u64,
+    /// The epoch in which it began what it does.
+    pub began: u64,
+}
+
+/// Why a voter does not believe whoever asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Fenced {
+    /// It knows of later voters, those of this epoch.
+    Later(u64),
+    /// It has yet to learn of the epoch in which that began: it is to be asked again.
+    Behind,
+    /// What was begun before this epoch is not believed any more: it is to begin anew.
+    TooOld(u64),
+}
+
+/// What a voter knows of the cluster map, for the registers of a slot. It is kept on stable storage, and never goes
+/// back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Fence {
+    /// The epoch of the map that it knows.
+    pub epoch: u64,
+    /// The epoch since which the voters are those that it knows.
+    pub voters: u64,
+    /// The epoch in which it joined them. Rows are those of this term.
+    pub joined: u64,
+    /// The first epoch in which something may have begun that it believes.
+    pub floor: u64,
+}
+
+impl Fence {
+    /// The voter `target`, with the store `store`, learns of the map of `epoch`, in which `voters` vote. Returns whether
+    /// all rows of the slot are to be dropped, on stable storage, before the fence is kept: it is no voter, or
+    /// one of another term. What it holds of an earlier one may have been forgotten by all others since.
+    #[must_use]
+    pub fn learn(&mut self, epoch: u64, voters: &Voters, target: TargetId, store: u64) -> bool {
+        if epoch <= self.epoch {
+            return false;
+        }
+        let all = voters.all();
+        let own = all.iter().find(|voter| (voter.target, voter.store) == (target, store));
+        let joined = own.map_or(0, |voter| voter.joined);
+        let is_other = joined != self.joined;
+        let floor = if is_other { 0 } else { self.floor };
+        *self = Fence { epoch, voters: voters.epoch(), joined, floor };
+        is_other
+    }
+
+    /// Whether somebody with this stamp is believed.
+    ///
+    /// Who knows older voters could decide something that those of today do not see. What began before tombstones were
+    /// forgotten could bring back what was before them. What began in an epoch that the voter does not know has
+    /// to wait, so that whatever it has answered to began in an epoch that it knew.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn admit(&self, stamp: Stamp) -> Result<(), Fenced> {
+        match () {
+            () if stamp.voters < self.voters => Err(Fenced::Later(self.voters)),
+            () if stamp.began > self.epoch || stamp.voters > self.voters => Err(Fenced::Behind),
+            () if stamp.began < self.floor => Err(Fenced::TooOld(self.floor)),
+            () => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! One request to change a name, until it has its answer.
+
+use alloc::vec::Vec;
+
+use crate::attempts::Attempts;
+use crate::ballot::Proposer;
+use crate::mistake::Mistake;
+use crate::name::{Decision, MAX_RECENT, Outcome, Record, Request, RequestKey};
+use crate::proposal::{Prepared, Progress, Proposal};
+use crate::row::{Question, Reply, Tag};
+use crate::voters::{Voter, Voters};
+
+/// What a request is about to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// It waits for voters.
+    Waits,
+    /// There is something new to ask: see [`Update::questions`].
+    Asks,
+    /// Others were faster: go on with [`Update::retry`], after a pause that is drawn at random. What it wanted may
+    /// take effect all the same.
+    Lost,
+    /// It needs a cluster map of this epoch or later: go on with [`Update::renew`]. What it wanted may take effect
+    /// all the same.
+    NeedsMap(u64),
+    /// It has its answer.
+    Done(Outcome),
+    /// Whether it took effect cannot be found out any more: the name was changed too often since, or forgotten.
+    Unknown,
+}
+
+/// A request to change a name, over all its attempts. It takes effect once, however often it is attempted.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Update<O> {
+    request: Request<O>,
+    attempts: Attempts,
+    proposal: Option<Proposal<Record<O>>>,
+    /// The answer, once a majority holds what is proposed.
+    answer: Option<Outcome>,
+    first: Option<First>,
+}
+
+/// What the first attempt that proposed something would have made of the name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct First {
+    born: RequestKey,
+    change: u64,
+    /// The epoch in which it began.
+    began: u64,
+}
+
+impl<O: Clone + PartialEq> Update<O> {
+    /// A request that begins in the epoch `began` of the cluster map, in which `voters` vote.
+    pub fn new(request: Request<O>, voters: Voters, began: u64, proposer: Proposer) -> Update<O> {
+        Update::new_with(request, voters, began, proposer, None)
+    }
+
+    pub(crate) fn new_with(
+        request: Request<O>,
+        voters: Voters,
+        began: u64,
+        proposer: Proposer,
+        mistake: Option<Mistake>,
+    ) -> Update<O> {
+        let mut attempts = Attempts::new(voters, began, proposer);
+        // The first ballot of an epoch is above none.
+        let proposal = attempts.next(mistake).ok();
+        Update { request, attempts, proposal, answer: None, first: None }
+    }
+
+    /// What is to be asked of whom, also again.
+    pub fn questions(&self) -> Vec<Question<Record<O>>> {
+        self.proposal.as_ref().map(Proposal::questions).unwrap_or_default()
+    }
+
+    /// Begins another attempt.
+    pub fn retry(&mut self) -> Step {
+        self.retry_with(None)
+    }
+
+    pub(crate) fn retry_with(&mut self, mistake: Option<Mistake>) -> Step {
+        self.answer = None;
+        if let Some(proposal) = self.proposal.take() {
+            self.attempts.met(proposal.highest());
+        }
+        match self.attempts.next(mistake) {
+            Ok(proposal) => {
+                self.proposal = Some(proposal);
+                Step::Asks
+            }
+            Err(epoch) => Step::NeedsMap(epoch),
+        }
+    }
+
+    /// Begins another attempt, with what the map of the epoch `began` says.
+    pub fn renew(&mut self, voters: Voters, began: u64) -> Step {
+        self.renew_with(voters, began, None)
+    }
+
+    pub(crate) fn renew_with(
+        &mut self,
+        voters: Voters,
+        began: u64,
+        mistake: Option<Mistake>,
+    ) -> Step {
+        self.attempts.renew(voters, began);
+        self.retry_with(mistake)
+    }
+
+    /// `voter` answered the question with this tag.
+    pub fn handle(&mut self, voter: Voter, tag: Tag, reply: Reply<Record<O>>) -> Step {
+        self.handle_with(voter, tag, reply, None)
+    }
+
+    /// The same with a planted mistake.
+    pub(crate) fn handle_with(
+        &mut self,
+        voter: Voter,
+        tag: Tag,
+        reply: Reply<Record<O>>,
+        mistake: Option<Mistake>,
+    ) -> Step {
+        let Some(proposal) = &mut self.proposal else { return Step::Waits };
+        match proposal.handle_with(voter, tag, reply, mistake) {
+            Progress::Waits => Step::Waits,
+            Progress::Prepared(prepared) => self.decide(prepared, mistake),
+            Progress::Chosen => self.answer.map_or(Step::Waits, Step::Done),
+            Progress::Lost => Step::Lost,
+            Progress::Outdated(epoch) => Step::NeedsMap(epoch),
+        }
+    }
+
+    fn decide(&mut self, prepared: Prepared<Record<O>>, mistake: Option<Mistake>) -> Step {
+        let Prepared { value, is_chosen, floor } = prepared;
+        let is_done =
+            |record: &Record<O>| record.recent.iter().any(|(key, _)| *key == self.request.key);
+        if !value.as_ref().is_some_and(is_done) && self.is_unknown(value.as_ref(), floor, mistake) {
+            return Step::Unknown;
+        }
+        let next = match (self.request.decide_with(value.as_ref(), mistake), value) {
+            (Decision::Write(next, outcome), _) => {
+                let Record { born, change, .. } = next;
+                self.first.get_or_insert(First { born, change, began: self.attempts.began });
+                self.answer = Some(outcome);
+                next
+            }
+            // Nobody may see the register otherwise after this answer.
+            (Decision::Answer(outcome), Some(record))
+                if !is_chosen && mistake != Some(Mistake::RefusesWithoutAgreement) =>
+            {
+                self.answer = Some(outcome);
+                record
+            }
+            (Decision::Answer(outcome), _) => return Step::Done(outcome),
+        };
+        if let Some(proposal) = &mut self.proposal {
+            proposal.propose(next);
+        }
+        Step::Asks
+    }
+
+    /// Whether an attempt may have taken effect of which a register that says `record` would not know any more.
+    fn is_unknown(&self, record: Option<&Record<O>>, floor: u64, mistake: Option<Mistake>) -> bool {
+        let Some(first) = self.first else { return false };
+        match record {
+            Some(record) if record.born == first.born => {
+                record.change >= first.change + MAX_RECENT as u64
+            }
+            // It is another life of the name, or none. That in which it may have taken effect was forgotten, if
+            // anything was since.
+            _ => floor > first.began && mistake != Some(Mistake::MixesLives),
+        }
+    }
+}
+
+#[cfg(test)]
+impl<O> Update<O> {
+    pub(crate) fn proposal(&mut self) -> Option<&mut Proposal<Record<O>>> {
+        self.proposal.as_mut()
+    }
+
+    pub(crate) fn of(&self, voter: Voter) -> impl core::hash::Hash + use<'_, O>
+    where
+        O: core::hash::Hash,
+    {
+        self.proposal.as_ref().map(|proposal| proposal.of(voter))
+    }
+}
