@@ -88,8 +88,8 @@ pub(crate) struct Reactor {
 }
 
 impl Reactor {
-    /// Begins to work a member of this configuration, and keeps all that it hears and does if it `is_taped`. Says on `opened` when every target is open or known not
-    /// to open.
+    /// Begins to work a member of this configuration, and keeps all that it hears and does if it `is_taped`. Says on
+    /// `opened` when every target is open or known not to open, or its disk does not answer.
     pub(crate) fn new(
         clock: Clock,
         (config, is_taped): (MemberConfig, bool),
@@ -254,10 +254,8 @@ impl Reactor {
                 Effect::Note(note) => self.journal.note(&note),
             }
         }
-        if self.member.is_open()
-            && let Some(opened) = self.opened.take()
-        {
-            let _ = opened.send(());
+        if self.opened.is_some() && self.member.is_open() {
+            let _ = self.opened.take().map(|opened| opened.send(()));
         }
     }
 }

@@ -178,9 +178,10 @@ impl Member {
         self.timers.next().min(link)
     }
 
-    /// Whether its targets are open, or known not to open.
+    /// Whether all that can be asked of it now is known: each of its targets is open or known not to open, or its disk
+    /// does not answer. One that answers later opens later.
     pub fn is_open(&self) -> bool {
-        self.opening == 0
+        !self.targets.values().any(StorageTarget::is_opening)
     }
 
     /// Whether some of its targets are about to scan what they hold.

@@ -172,7 +172,7 @@ fn placed(groups: &GroupMap, target: TargetId, folder: &Path) -> PlacedTarget {
 
 impl Node {
     /// Opens the folders and starts the machines; returns when every target is open, or known to be
-    /// unusable.
+    /// unusable, or its disk has not answered for ten seconds.
     ///
     /// # Errors
     /// If no folder can be used, one is used by another process, the register cannot be used, or there are too
