@@ -18,6 +18,7 @@ const SHORT: &[&str] = &[
     "crates/evaluations/",
     "crates/faults/",
     "crates/lab/",
+    "crates/lossy/",
     "crates/peers/",
     "crates/plan/",
     "crates/protocol/src/",
