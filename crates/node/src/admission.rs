@@ -7,8 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use slotcast_member::identity::{
-    Admission, ClusterId, Contents, Entry, NotReplaced, Placed, Refused, Register, Seat, State,
-    Verdict, admit,
+    Admission, ClusterId, Contents, Entry, LastLayout, Layout, NotReplaced, Placed, Refused,
+    Register, Seat, State, Verdict, admit,
 };
 use slotcast_protocol::TargetId;
 use tracing::{info, warn};
@@ -35,6 +35,8 @@ pub struct RegisteredTargets {
     pub register: PathBuf,
     /// The cluster; none of a store in one process, which makes an id of its own.
     pub cluster: Option<ClusterId>,
+    /// How they are laid out with the others.
+    pub layout: Layout,
     /// The targets.
     pub targets: Vec<PlacedTarget>,
 }
@@ -90,6 +92,10 @@ impl RegisteredTargets {
     pub(crate) fn open(&self, segment_size: u64) -> Result<Opened, RegisterError> {
         let lock = register::lock(&self.register)?;
         let Plan { before, mut register, verdicts } = self.plan(segment_size)?;
+        register.layout.may_become(&self.layout).map_err(|change| {
+            RegisterError::new(format!("another layout: {}", change.message), change.remedy)
+        })?;
+        register.layout = register.layout.after(&self.layout);
         self.log_register(before.as_ref(), &register);
         let formats = |(verdict, _): &(Verdict, _)| matches!(verdict, Verdict::Format(_));
         let opens = |(verdict, _): &(Verdict, _)| matches!(verdict, Verdict::Open(..));
@@ -205,6 +211,21 @@ impl RegisteredTargets {
         };
         register::write(&register, &self.register)?;
         Ok(register.incarnation(target))
+    }
+
+    /// Lets the next start of the node use its targets with any layout. Gives the one that it has now.
+    ///
+    /// # Errors
+    /// If the node runs, or has no register.
+    pub fn accept_layout(&self) -> Result<Layout, RegisterError> {
+        let _lock = register::lock(&self.register)?;
+        let Some(mut register) = register::read(&self.register)? else {
+            let message = format!("there is no register `{}`", self.register.display());
+            return Err(RegisterError::new(message, "start the node, which makes it"));
+        };
+        register.layout = LastLayout::Any;
+        register::write(&register, &self.register)?;
+        Ok(self.layout)
     }
 
     /// Looks at the register and the folders, and changes nothing.

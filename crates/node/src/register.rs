@@ -11,14 +11,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use slotcast_member::identity::{ClusterId, Entry, Register, State};
-use slotcast_protocol::TargetId;
+use slotcast_member::identity::{ClusterId, Entry, LastLayout, Layout, Register, State};
+use slotcast_protocol::{LayoutDigest, TargetId};
 
 use crate::label::{from_hexadecimal, hexadecimal};
 use crate::whole_file::{create_folder, write_whole};
 
-/// Version of the file.
-const FORMAT: u32 = 1;
+/// Version of the file. Files of version 1 do not say how the cluster was laid out.
+const FORMAT: u32 = 2;
 
 /// What is wrong with the register of a node's targets, or with what was asked of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -41,8 +41,19 @@ impl RegisterError {
 struct RegisterFile {
     format: u32,
     cluster: String,
+    layout: Option<LayoutTable>,
+    #[serde(default)]
+    accepts_any_layout: bool,
     #[serde(default)]
     target: Vec<EntryTable>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LayoutTable {
+    epoch: u32,
+    groups: u32,
+    digest: String,
 }
 
 #[derive(Deserialize)]
@@ -74,9 +85,19 @@ pub(crate) fn read(path: &Path) -> Result<Option<Register>, RegisterError> {
 
 fn parse(text: &str) -> Result<Register, String> {
     let file: RegisterFile = toml::from_str(text).map_err(|error| error.message().to_owned())?;
-    if file.format != FORMAT {
-        return Err(format!("format {}, and this program reads {FORMAT}", file.format));
+    if !(1..=FORMAT).contains(&file.format) {
+        return Err(format!("format {}, and this program reads 1 to {FORMAT}", file.format));
     }
+    let layout = match file.layout {
+        _ if file.accepts_any_layout => LastLayout::Any,
+        None => LastLayout::Unknown,
+        Some(LayoutTable { epoch, groups, digest }) => {
+            let digest = u64::from_str_radix(&digest, 16).ok().filter(|_| digest.len() == 16);
+            let digest = digest.ok_or("the digest of a layout is 16 hexadecimal digits")?;
+            let digest = LayoutDigest(digest.to_be_bytes());
+            LastLayout::Used(Layout { epoch, groups, digest })
+        }
+    };
     let mut targets = BTreeMap::new();
     for EntryTable { number, incarnation, state, identity } in file.target {
         let identity = identity.as_deref().map(|text| from_hexadecimal(text).ok_or(text));
@@ -90,23 +111,30 @@ fn parse(text: &str) -> Result<Register, String> {
             return Err(format!("target {number} is there twice"));
         }
     }
-    Ok(Register { cluster: ClusterId::try_from(file.cluster)?, targets })
+    Ok(Register { cluster: ClusterId::try_from(file.cluster)?, layout, targets })
 }
 
 fn to_toml(register: &Register) -> String {
     let mut text = format!(
         "# The targets of a node of Slotcast: what the labels in their folders must say. Written by the node\n\
-         # and by `slotcast target replace`.\n\
+         # and by `slotcast target`.\n\
          format = {FORMAT}\ncluster = \"{}\"\n",
         register.cluster
     );
+    // Writing to a string cannot fail.
+    let _ = match register.layout {
+        LastLayout::Unknown => Ok(()),
+        LastLayout::Any => writeln!(text, "accepts_any_layout = true"),
+        LastLayout::Used(Layout { epoch, groups, digest }) => {
+            writeln!(text, "\n[layout]\nepoch = {epoch}\ngroups = {groups}\ndigest = \"{digest}\"")
+        }
+    };
     for (TargetId(number), Entry { incarnation, state }) in &register.targets {
         let (state, identity) = match state {
             State::Planned(identity) => ("planned", Some(identity)),
             State::Formatted(identity) => ("formatted", Some(identity)),
             State::Unknown => ("unknown", None),
         };
-        // Writing to a string cannot fail.
         let _ = write!(
             text,
             "\n[[target]]\nnumber = {number}\nincarnation = {incarnation}\nstate = \"{state}\"\n"
@@ -176,12 +204,16 @@ mod tests {
             _ => State::Formatted(Identity([n; 32])),
         };
         let entry = |n| (TargetId(u32::from(n) * 3), Entry { incarnation: 1, state: state(n) });
-        let register = Register {
-            cluster: crate::label::random_cluster(),
-            targets: (0..4).map(entry).collect(),
-        };
-        write(&register, &path).expect("room");
-        assert_eq!(read(&path), Ok(Some(register)));
+        let layout = Layout { epoch: 3, groups: 2, digest: LayoutDigest(*b"\x00layout\xff") };
+        for layout in [LastLayout::Unknown, LastLayout::Used(layout), LastLayout::Any] {
+            let register = Register {
+                cluster: crate::label::random_cluster(),
+                layout,
+                targets: (0..4).map(entry).collect(),
+            };
+            write(&register, &path).expect("room");
+            assert_eq!(read(&path), Ok(Some(register)));
+        }
     }
 
     #[test]
@@ -191,7 +223,8 @@ mod tests {
         let entry = |more: &str| format!("{head}[[target]]\nnumber = 3\nincarnation = 1\n{more}\n");
         for (text, says) in [
             ("", "format"),
-            (&head.replace('1', "9"), "reads 1"),
+            (&head.replace("format = 1", "format = 9"), "reads 1 to 2"),
+            (&format!("{head}[layout]\nepoch = 1\ngroups = 1\ndigest = \"+12\"\n"), "16 hex"),
             (&head.replace("0123", "012"), "32 hexadecimal digits"),
             (&entry("state = \"formatted\""), "target 3 has no such state"),
             (&entry("state = \"planned\"\nidentity = \"12\""), "target 3 has no such state"),

@@ -1,11 +1,13 @@
 //! Which targets negotiate over which chunk.
 
+mod digest;
 mod domains;
 mod layout;
 mod members;
 
 use alloc::vec::Vec;
 
+pub use digest::LayoutDigest;
 pub use layout::LayoutError;
 pub use members::Members;
 

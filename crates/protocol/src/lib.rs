@@ -119,7 +119,7 @@ pub mod wire;
 
 pub use calendar::{Calendar, CalendarRules, NoReservation, OfferRule, Reservation, State};
 pub use finder::{Finder, FinderEffect, FinderInput};
-pub use group::{GroupMap, LayoutError, Member, Members, Membership};
+pub use group::{GroupMap, LayoutDigest, LayoutError, Member, Members, Membership};
 pub use ids::{ChunkId, GroupId, InitiatorId, RequestId, TargetId, Term};
 pub use initiator::{
     Choosy, Failure, GetRules, Initiator, InitiatorConfig, InitiatorEffect, InitiatorInput,

@@ -25,6 +25,7 @@ Examples:
   slotcast target list --config node.toml
   slotcast target replace --config node.toml --target 4       its disk is lost
   slotcast target replace --data /mnt/disk --target 4         of `slotcast serve --data /mnt/disk`
+  slotcast target accept-layout --config node.toml            its cluster map was laid out anew
 
 A node takes a folder for a target only if the label in it says so, and the node's register says
 the same: a disk that is not mounted, or is at the place of another one, is refused and left as it
@@ -38,6 +39,7 @@ pub(crate) struct Arguments {
 enum Action {
     List(List),
     Replace(Replace),
+    AcceptLayout(AcceptLayout),
 }
 
 #[derive(Debug, Args)]
@@ -96,10 +98,27 @@ struct Replace {
     node: NodeTargets,
 }
 
+/// Let the next start of a node use its targets with another layout than before
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  slotcast target accept-layout --config node.toml
+
+A node does not start with a cluster map that places chunks otherwise than the one that it had last:
+it would look for them where they are not. A change by `slotcast cluster`, or by hand with a later
+epoch and as many groups, needs no such word. After this one the node takes whatever the map says,
+and chunks that are in the wrong places are not found until they are put again.")]
+struct AcceptLayout {
+    /// The file of the node, as of `slotcast serve --config`
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match &arguments.action {
         Action::List(arguments) => list(arguments),
         Action::Replace(arguments) => replace(arguments),
+        Action::AcceptLayout(arguments) => accept_layout(arguments),
     }
 }
 
@@ -233,6 +252,19 @@ fn replace(Replace { target, force, node }: &Replace) -> Outcome {
         "target {target} begins anew, as incarnation {incarnation}, in {folder}\n\
          Make sure that its disk is mounted there, and empty; then start the node:\n\n\
          \x20 slotcast serve {}\n",
+        node.option()
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn accept_layout(AcceptLayout { config }: &AcceptLayout) -> Outcome {
+    let node = NodeTargets { config: Some(config.clone()), data: PathBuf::new() };
+    let layout = node.read()?.accept_layout().map_err(|error| wrong_register(&error))?;
+    print(&format!(
+        "the next start takes the layout of the cluster map, {} of epoch {} at present:\n\n\
+         \x20 slotcast serve {}\n",
+        layout.digest,
+        layout.epoch,
         node.option()
     ))?;
     Ok(ExitCode::SUCCESS)

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use slotcast_protocol::TargetId;
 use slotcast_store::Identity;
 
-use super::{ClusterId, Contents, Entry, Label, Owner, Register, Seat, State};
+use super::{ClusterId, Contents, Entry, Label, LastLayout, Owner, Register, Seat, State};
 
 /// A target, as its node is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Placed {
 pub enum Rewrite {
     /// This copy is missing or damaged.
     BrokenCopy(&'static str),
-    /// It does not say yet which target the folder holds.
+    /// It does not say yet which target the folder holds, or not where that sits now.
     Owner,
 }
 
@@ -76,6 +76,7 @@ pub fn admit(
     let first = || first_register(own, new, targets);
     let mut register = before.cloned().unwrap_or_else(first);
     let mut verdicts = Vec::with_capacity(targets.len());
+    let may_move = register.layout == LastLayout::Any;
     for (placed, contents) in targets {
         let state = match contents {
             // It was registered elsewhere: its label says who it is.
@@ -85,7 +86,7 @@ pub fn admit(
         let entry = Entry { incarnation: 1, state };
         let entry = register.targets.entry(placed.target).or_insert(entry);
         let verdict = contents.map_or(Verdict::Unreadable, |contents| {
-            decide(&register.cluster, placed, *entry, contents, segment_size)
+            decide((&register.cluster, may_move), placed, *entry, contents, segment_size)
         });
         if let Verdict::Open(label, _) = &verdict {
             let incarnation = label.owner.as_ref().map_or(1, |owner| owner.incarnation);
@@ -112,7 +113,8 @@ fn first_register(
         targets.extend(all.iter().map(|(placed, _)| (placed.target, unknown)));
     }
     let cluster = own.cloned().or_else(|| most_frequent_cluster(all));
-    Register { cluster: cluster.unwrap_or_else(|| new.clone()), targets }
+    let cluster = cluster.unwrap_or_else(|| new.clone());
+    Register { cluster, layout: LastLayout::Unknown, targets }
 }
 
 /// The cluster of most labels.
@@ -126,9 +128,10 @@ fn most_frequent_cluster(targets: &[(Placed, Option<&Contents>)]) -> Option<Clus
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(cluster, _)| cluster)
 }
 
-/// What is to be done with a folder that has these `contents`, and should be that of the target as `entry` says.
+/// What is to be done with a folder that has these `contents`, and should be that of the target as `entry` says. If it
+/// `may_move`, somebody has said that its seat may be another one than before.
 fn decide(
-    cluster: &ClusterId,
+    (cluster, may_move): (&ClusterId, bool),
     placed: &Placed,
     entry: Entry,
     contents: &Contents,
@@ -175,6 +178,10 @@ fn decide(
     }
     if identity.is_some() && !is_known {
         return refuse("its folder is that of another target of this number");
+    }
+    if found.seat != seat && may_move {
+        let label = Label { owner: owner(found.incarnation), ..label.clone() };
+        return Verdict::Open(label, Some(Rewrite::Owner));
     }
     if found.seat != seat {
         return refuse(&format!("its folder is of {}", found.seat));

@@ -29,6 +29,7 @@
 //! ```
 
 mod admit;
+mod layout;
 mod register;
 
 use alloc::string::{String, ToString};
@@ -38,6 +39,7 @@ use slotcast_protocol::{GroupId, TargetId};
 use slotcast_store::Identity;
 
 pub use admit::{Admission, Placed, Refused, Rewrite, Verdict, admit};
+pub use layout::{LastLayout, Layout, LayoutChange};
 pub use register::{Entry, NotReplaced, Register, State};
 
 /// Tells one cluster from another: 32 hexadecimal digits.

@@ -6,6 +6,7 @@ use alloc::string::String;
 use slotcast_protocol::TargetId;
 use slotcast_store::Identity;
 
+use super::layout::LastLayout;
 use super::{ClusterId, Verdict};
 
 /// What is known of a target.
@@ -33,6 +34,8 @@ pub enum State {
 pub struct Register {
     /// Their cluster.
     pub cluster: ClusterId,
+    /// How the cluster was laid out when they were used last.
+    pub layout: LastLayout,
     /// Who they are.
     pub targets: BTreeMap<TargetId, Entry>,
 }

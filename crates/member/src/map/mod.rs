@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::net::{SocketAddr, SocketAddrV4};
 
 use slotcast_protocol::{
-    Delivery, GroupId, GroupMap, LayoutError, Member, Membership, TargetId, Timing,
+    Delivery, GroupId, GroupMap, LayoutDigest, LayoutError, Member, Membership, TargetId, Timing,
 };
 use slotcast_units::{Rate, Size, Span};
 
@@ -93,6 +93,17 @@ impl ClusterMap {
             None if all_take_part => self.dealt(),
             None => GroupMap::seated(&seats_of(&self.dealt()?), &self.members()),
         }
+    }
+
+    /// The digest of all in it that decides where a chunk belongs. Addresses, rates and times do not.
+    ///
+    /// # Errors
+    /// As for [`ClusterMap::groups`].
+    pub fn digest(&self) -> Result<LayoutDigest, LayoutError> {
+        let by_node = u8::from(self.failure_domain == FailureDomain::Node);
+        let nodes = self.node_of_targets();
+        let node = |target| nodes.get(&target).copied().unwrap_or(u32::MAX);
+        Ok(self.groups()?.digest(&[self.replicas, by_node], node))
     }
 
     /// The seats of its groups, said or not.

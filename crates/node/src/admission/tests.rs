@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use slotcast_protocol::GroupId;
+use slotcast_protocol::{GroupId, LayoutDigest};
 
 use super::*;
 
@@ -17,6 +17,7 @@ fn targets(base: &Path, count: u32) -> RegisteredTargets {
     RegisteredTargets {
         register: base.join("node.targets.toml"),
         cluster: Some(ClusterId::of_key(&[3; 32])),
+        layout: Layout { epoch: 1, groups: 1, digest: LayoutDigest([1; 8]) },
         targets: (0..count).map(placed).collect(),
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crossbeam_channel::bounded;
-use slotcast_member::identity::{ClusterId, Seat};
+use slotcast_member::identity::{ClusterId, Layout, Seat};
 use slotcast_member::{Links, MemberConfig, QueueRule, Rules, Times};
 use slotcast_protocol::{GroupMap, InitiatorConfig, LayoutError, TargetConfig, TargetId, Timing};
 use slotcast_units::Rate;
@@ -130,7 +130,9 @@ impl NodeConfig {
         let groups = self.groups()?;
         let targets = (0..).map(TargetId).zip(&self.folders);
         let targets = targets.map(|(target, folder)| placed(&groups, target, folder)).collect();
-        Ok(Some(RegisteredTargets { register, cluster: None, targets }))
+        let digest = groups.digest(&[], |_| 0);
+        let layout = Layout { epoch: 0, groups: groups.groups(), digest };
+        Ok(Some(RegisteredTargets { register, cluster: None, layout, targets }))
     }
 
     fn groups(&self) -> Result<GroupMap, LayoutError> {
@@ -150,6 +152,11 @@ impl NodeFile {
         Ok(RegisteredTargets {
             register: self.register.clone(),
             cluster: Some(ClusterId::of_key(&self.secret)),
+            layout: Layout {
+                epoch: self.map.epoch,
+                groups: groups.groups(),
+                digest: self.map.digest()?,
+            },
             targets: targets.map(|of| placed(&groups, of.target, &of.folder)).collect(),
         })
     }
