@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use slotcast_protocol::{GroupMap, InitiatorConfig, RepairRules, TargetConfig, TargetId};
 use slotcast_store::Config;
-use slotcast_transport::{ReachRules, SilenceRules};
+use slotcast_transport::{ReachRules, SilenceRules, Versions};
 use slotcast_units::{Span, Time};
 
 use crate::links::Links;
@@ -66,6 +66,8 @@ pub struct NetworkConfig {
     pub gone_after: Span,
     /// The most bytes of a chunk that comes.
     pub max_chunk: u32,
+    /// Which versions of datagrams it speaks: [`Versions::ALL`], or some of them to be as an older program.
+    pub versions: Versions,
 }
 
 /// How long a member waits for what.

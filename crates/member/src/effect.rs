@@ -12,6 +12,7 @@ use slotcast_transport::{Body, Data, Datagram, Header};
 use slotcast_units::{Size, Span, Time};
 
 use crate::input::RequestNumber;
+use crate::link::PeerRefusal;
 use crate::map::ClusterMap;
 
 /// One thing to be done.
@@ -227,6 +228,8 @@ pub enum Note {
     PeerUp(u32, SocketAddr),
     /// A peer is not heard; after this span what it held is replaced.
     PeerDown(u32, SocketAddr, Span),
+    /// A peer is heard, and not believed: why.
+    PeerRefused(u32, SocketAddr, PeerRefusal),
     /// A peer was down for so long that what it held is replaced.
     PeerGone(u32),
     /// A peer has started anew: what it holds is checked.

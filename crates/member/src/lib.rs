@@ -47,7 +47,7 @@ mod timers;
 pub use config::{MemberConfig, NetworkConfig, TargetSetup, Times};
 pub use effect::{Answer, Effect, Holders, Note, Pass};
 pub use input::{Input, Request, RequestNumber};
-pub use link::{Counters, Link, LinkEvent, PeerStatus};
+pub use link::{Counters, Link, LinkEvent, PeerRefusal, PeerStatus};
 pub use links::Links;
 pub use map::{ClusterMap, FailureDomain, MapNode};
 pub use member::Member;

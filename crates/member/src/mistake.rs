@@ -16,6 +16,10 @@ pub enum Mistake {
     CountsSilent,
     /// A map of an earlier epoch is followed.
     FollowsStaleMap,
+    /// A peer with another layout of the same epoch is believed.
+    BelievesOtherLayout,
+    /// Peers are spoken to in the newest version, whatever they speak.
+    SpeaksNewestVersion,
     /// What a node holds is replaced although it may soon be back.
     ReplacesTooSoon,
     /// What was in order once is taken to be so, whatever the other members hold now.

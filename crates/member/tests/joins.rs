@@ -38,8 +38,12 @@ fn map(nodes: u32) -> ClusterMap {
 
 /// Node 0 of a cluster with this map; its disks do not matter.
 fn member(map: &ClusterMap, mistake: Option<Mistake>) -> Member {
-    let network =
-        NetworkConfig { map: map.clone(), gone_after: Span::from_secs(1), max_chunk: 1 << 20 };
+    let network = NetworkConfig {
+        map: map.clone(),
+        gone_after: Span::from_secs(1),
+        max_chunk: 1 << 20,
+        versions: slotcast_transport::Versions::ALL,
+    };
     let began = Time::ZERO + Span::from_secs(1);
     let config = MemberConfig {
         node: 0,

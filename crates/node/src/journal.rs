@@ -118,6 +118,10 @@ impl Journal {
             Note::PeerDown(node, address, gone_after) => {
                 warn!(node, %address, gone_after_ms = milliseconds(*gone_after), "peer down");
             }
+            Note::PeerRefused(node, address, refusal) => {
+                let (reason, remedy) = (refusal.reason(), refusal.remedy());
+                error!(node, %address, reason, cause = %refusal, remedy, "peer not believed");
+            }
             Note::PeerGone(node) => warn!(node, "peer gone: what it held is replaced"),
             Note::PeerRestarted(node) => {
                 info!(node, "peer started anew: what it holds is checked");

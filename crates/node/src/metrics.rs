@@ -25,6 +25,12 @@ struct ReasonLabels {
     reason: String,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PeerReasonLabels {
+    peer: u32,
+    reason: &'static str,
+}
+
 fn register_network(registry: &mut Registry, network: &NetworkStatus) {
     let family = Family::<PeerLabels, Gauge>::default();
     for peer in &network.peers {
@@ -32,6 +38,15 @@ fn register_network(registry: &mut Registry, network: &NetworkStatus) {
         family.get_or_create(&PeerLabels { peer: peer.node }).set(is_up);
     }
     registry.register("peer_up", "Whether the other node is heard", family);
+    let family = Family::<PeerReasonLabels, Gauge>::default();
+    for peer in &network.peers {
+        for reason in ["layout", "version"] {
+            let is_refused = peer.refused.as_deref() == Some(reason);
+            let labels = PeerReasonLabels { peer: peer.node, reason };
+            family.get_or_create(&labels).set(i64::from(is_refused));
+        }
+    }
+    registry.register("peer_refused", "Whether the other node is heard, and not believed", family);
     let family = Family::<ReasonLabels, Counter>::default();
     for (reason, value) in &network.refused {
         family.get_or_create(&ReasonLabels { reason: reason.clone() }).inc_by(*value);

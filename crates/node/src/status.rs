@@ -82,6 +82,18 @@ pub struct Peer {
     pub address: String,
     /// `up` if it is heard, or `down`.
     pub state: String,
+    /// Why it is not believed if it is heard: `layout` or `version`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+    /// The same in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What to do about that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
+    /// The version of datagrams in which both speak, if it is known.
+    #[serde(default)]
+    pub version: Option<u8>,
     /// By how many nanoseconds its clock is ahead of this node's.
     pub clock_ahead_ns: Option<i64>,
     /// By how many that may be wrong.
@@ -217,6 +229,10 @@ impl NetworkStatus {
             node: peer.node,
             address: peer.address.to_string(),
             state: if peer.is_up { "up" } else { "down" }.into(),
+            refused: peer.refusal.map(|refusal| refusal.reason().into()),
+            reason: peer.refusal.map(|refusal| refusal.to_string()),
+            remedy: peer.refusal.map(|refusal| refusal.remedy()),
+            version: peer.version,
             clock_ahead_ns: peer.clock.map(|(ahead, _)| ahead),
             clock_doubt_ns: peer.clock.map(|(_, doubt)| doubt.as_ns()),
             multicast_groups: peer.multicast_groups,

@@ -6,7 +6,7 @@
 //! |---:|---:|---|
 //! | 0 | 16 | seal: keyed hash of all that follows; of a piece its value stands for it |
 //! | 16 | 2 | magic: the letters `SD` |
-//! | 18 | 1 | version: 2 |
+//! | 18 | 1 | version: 2 or 3 |
 //! | 19 | 1 | kind of body: 1 to 8 |
 //! | 20 | 4 | epoch: version of the sender's cluster map |
 //! | 24 | 4 | sender: its node number |
@@ -18,7 +18,7 @@
 //!
 //! | kind | body from offset 64 on |
 //! |---|---|
-//! | 1 clock | answer wanted: 0 or 1 (1); groups whose multicast of the receiver is heard (4 each, at most 64) |
+//! | 1 clock | answer wanted: 0 or 1 (1); from version 3 on the lowest and the highest version that the sender speaks (1 each) and the layout of its map (8); groups whose multicast of the receiver is heard (4 each, at most 64). In version 2 the last group may be the two versions instead: ff ff, lowest, highest, from the most significant byte on |
 //! | 2 probe | the group to whose multicast address it was sent (4) |
 //! | 3 control | to: 1 group, 2 initiator (1); group (4); set of positions (8); the message in its wire form |
 //! | 4 data | purpose: 1 put, 2 get (1); last of its pass: 0 or 1 (1); pass (1); transfer (4); piece (2); length of a piece (2); length of the chunk (4); slack in microseconds (4); request (8); group (4); set of positions (8); name of the chunk (32); the piece |
@@ -27,6 +27,7 @@
 //! | 7 survey | number (4); group (4); about: 1 ranges, 2 chunks (1). Ranges: bits (1); first (4); count (1). Chunks: name (32) and number of replicas (1) of each, at most 32 |
 //! | 8 survey reply | number (4); group (4); position (1); says: 0 nothing that counts, 1 sums, 2 chunks (1). Sums: of each range (8). Chunks: a bit for each (4) |
 
+mod clock;
 mod read;
 mod survey;
 mod write;
@@ -38,12 +39,12 @@ use slotcast_protocol::{ChunkId, GroupId, Members, Message, PartValue, RequestId
 use slotcast_units::{Span, Time};
 
 use crate::pieces::Pieces;
+pub use clock::{Clock, MAX_VERSION, MIN_VERSION, TELLS_LAYOUT, Versions};
 pub use survey::{
     MAX_SURVEYED_CHUNKS, MAX_SURVEYED_RANGES, Survey, SurveyAbout, SurveyReply, SurveySays,
 };
 
 const MAGIC: [u8; 2] = *b"SD";
-const VERSION: u8 = 2;
 
 /// Length of the header.
 pub const HEADER_LEN: usize = 64;
@@ -85,6 +86,8 @@ pub fn piece_len(datagram: usize) -> Option<u16> {
 /// Who sent a datagram, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
+    /// In which version the datagram is written, 2 or 3; that of a clock datagram may be a later one.
+    pub version: u8,
     /// Version of the sender's cluster map.
     pub epoch: u32,
     /// The sender's node number.
@@ -167,13 +170,8 @@ pub struct Report {
 /// What a datagram says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body<'a> {
-    /// Nothing but the stamps in the header.
-    Clock {
-        /// Whether an answer is wanted.
-        wants_answer: bool,
-        /// Groups whose multicast the sender hears from the receiver.
-        heard: Vec<GroupId>,
-    },
+    /// The stamps in the header, and what nodes must agree on.
+    Clock(Clock),
     /// Sent by multicast, to find out who hears it.
     Probe(GroupId),
     /// A message between machines.
@@ -200,7 +198,7 @@ pub enum Refused {
     /// Somebody else's datagram.
     #[error("it is not a datagram of Slotcast")]
     Foreign,
-    /// A sender of another version.
+    /// A sender of another version, and it does not say which ones it speaks.
     #[error("version {0} of datagrams is not known")]
     Version(u8),
     /// The seal is not that of this cluster's key.

@@ -49,7 +49,7 @@
 //!         value: Data::value_of(piece, 1024, part),
 //!     };
 //!     let (sent_at, sequence) = (Time::from_ns(10), u64::from(piece) + 1);
-//!     let header = Header { epoch: 1, sender: 5, incarnation: 1, sequence, sent_at, echo: None };
+//!     let header = Header { version: 3, epoch: 1, sender: 5, incarnation: 1, sequence, sent_at, echo: None };
 //!     let mut sealed = Vec::new();
 //!     Datagram { header, body: Body::Data(data) }.encode(&key, &mut sealed);
 //!     assert!(Datagram::decode(&Key::new(&[4; 32]), &sealed).is_err(), "the key of another cluster");
@@ -87,9 +87,9 @@ mod suspicion;
 pub mod translate;
 
 pub use datagram::{
-    Address, Body, DATA_OVERHEAD, Data, Datagram, HEADER_LEN, Header, MAX_GROUPS, MAX_PIECES,
-    MAX_SURVEYED_CHUNKS, MAX_SURVEYED_RANGES, Refused, Report, Survey, SurveyAbout, SurveyReply,
-    SurveySays, piece_len,
+    Address, Body, Clock, DATA_OVERHEAD, Data, Datagram, HEADER_LEN, Header, MAX_GROUPS,
+    MAX_PIECES, MAX_SURVEYED_CHUNKS, MAX_SURVEYED_RANGES, MAX_VERSION, MIN_VERSION, Refused,
+    Report, Survey, SurveyAbout, SurveyReply, SurveySays, TELLS_LAYOUT, Versions, piece_len,
 };
 pub use inbox::{Arrived, Inbox, InboxLimits, Refusal};
 pub use key::Key;

@@ -131,15 +131,21 @@ impl PeerState {
 
     /// Appends what has changed since this was last asked; to be asked in every beat. A node that has not asked
     /// for long stood still itself: it has heard nobody meanwhile, and judges nobody before it has listened for a
-    /// beat.
-    pub fn look(&mut self, now: Time, rules: &SilenceRules, changes: &mut Vec<PeerChange>) {
+    /// beat. A peer that is heard and not believed is as one that is silent.
+    pub fn look(
+        &mut self,
+        (now, is_believed): (Time, bool),
+        rules: &SilenceRules,
+        changes: &mut Vec<PeerChange>,
+    ) {
         let stood_still = now.saturating_since(self.looked) > rules.unresponsive;
         self.looked = now;
         if stood_still {
             return;
         }
+        let last = self.last.filter(|_| is_believed);
         let heard_within =
-            |span| self.last.is_some_and(|(_, received)| now.saturating_since(received) < span);
+            |span| last.is_some_and(|(_, received)| now.saturating_since(received) < span);
         let (is_up, responds) = (heard_within(rules.silence), heard_within(rules.unresponsive));
         if is_up != self.is_up {
             changes.push(if is_up { PeerChange::Up } else { PeerChange::Down });
@@ -185,7 +191,15 @@ mod tests {
 
     fn header(incarnation: u64, sequence: u64, echo: Option<u64>) -> Header {
         let echo = echo.map(|ms| (at(ms), Span::ZERO));
-        Header { epoch: 1, sender: 2, incarnation, sequence, sent_at: at(5 + sequence), echo }
+        Header {
+            version: 2,
+            epoch: 1,
+            sender: 2,
+            incarnation,
+            sequence,
+            sent_at: at(5 + sequence),
+            echo,
+        }
     }
 
     #[test]
@@ -215,7 +229,7 @@ mod tests {
         let mut all = Vec::new();
         for ms in (from..to).step_by(100) {
             let mut changes = Vec::new();
-            state.look(at(ms), &RULES, &mut changes);
+            state.look((at(ms), true), &RULES, &mut changes);
             all.extend(changes.into_iter().map(|change| (ms, change)));
         }
         all
@@ -248,7 +262,7 @@ mod tests {
         changes(&mut state, 1000, 1300);
         // For ten seconds nothing runs here; then what came meanwhile is heard.
         let mut found = Vec::new();
-        state.look(at(11_000), &RULES, &mut found);
+        state.look((at(11_000), true), &RULES, &mut found);
         assert_eq!(found, []);
         state.judge(at(11_050), at(1), &header(7, 2, None));
         assert_eq!(changes(&mut state, 11_100, 11_500), []);

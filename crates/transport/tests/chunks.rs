@@ -161,6 +161,7 @@ impl Rig<'_> {
         };
         self.sequence += 1;
         let header = Header {
+            version: 3,
             epoch: 1,
             sender: 0,
             incarnation: 1,

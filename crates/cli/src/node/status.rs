@@ -123,7 +123,7 @@ fn peers(network: &NetworkStatus) -> String {
         };
         table.add_row([
             peer.node.to_string(),
-            peer.state.clone(),
+            if peer.refused.is_some() { "refused".into() } else { peer.state.clone() },
             clock,
             multicast,
             peer.address.clone(),
@@ -145,8 +145,12 @@ fn peers(network: &NetworkStatus) -> String {
     if let Some(problem) = &map.problem {
         head.push_str(&format!("\ncluster map: {problem}"));
     }
-    match refused.is_empty() {
-        true => format!("{head}\n{table}"),
-        false => format!("{head}; datagrams dropped: {}\n{table}", refused.join(", ")),
+    if !refused.is_empty() {
+        head.push_str(&format!("; datagrams dropped: {}", refused.join(", ")));
     }
+    let not_believed = network.peers.iter().filter_map(|peer| {
+        let (reason, remedy) = (peer.reason.as_ref()?, peer.remedy.as_ref()?);
+        Some(format!("\nnode {} is not believed: {reason}\n  {remedy}", peer.node))
+    });
+    format!("{head}\n{table}{}", not_believed.collect::<String>())
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod etcd;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write as _};
@@ -34,6 +35,8 @@ pub(crate) struct Cluster {
     pub(crate) folder: PathBuf,
     pub(crate) hosts: Vec<Host>,
     nodes: Vec<Option<Node>>,
+    /// Programs of nodes that are not the one under test.
+    binaries: BTreeMap<usize, PathBuf>,
 }
 
 struct Node {
@@ -92,11 +95,12 @@ impl Cluster {
         fs::write(&path, key.stdout).expect("room");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("it is ours");
         let nodes = hosts.iter().map(|_| None).collect();
-        Cluster { folder: folder.to_path_buf(), hosts, nodes }
+        Cluster { folder: folder.to_path_buf(), hosts, nodes, binaries: BTreeMap::new() }
     }
 
     fn command(&self, node: usize) -> Command {
-        let binary = env!("CARGO_BIN_EXE_slotcast");
+        let tested = Path::new(env!("CARGO_BIN_EXE_slotcast"));
+        let binary = self.binaries.get(&node).map_or(tested, PathBuf::as_path);
         match &self.hosts[node].wrapper[..] {
             [] => Command::new(binary),
             [program, arguments @ ..] => {
@@ -130,6 +134,14 @@ impl Cluster {
     pub(crate) fn start_all(&mut self) {
         (0..self.hosts.len()).for_each(|node| self.start(node));
         (0..self.hosts.len()).for_each(|node| self.wait_for_peers(node, self.hosts.len() - 1));
+    }
+
+    /// Lets `node` be of another program from its next start on, or of the one under test.
+    pub(crate) fn set_binary(&mut self, node: usize, binary: Option<&Path>) {
+        match binary {
+            Some(binary) => drop(self.binaries.insert(node, binary.to_path_buf())),
+            None => drop(self.binaries.remove(&node)),
+        }
     }
 
     /// The files of another node, which starts as those before.

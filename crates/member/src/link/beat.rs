@@ -4,7 +4,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use slotcast_protocol::GroupId;
-use slotcast_transport::Body;
+use slotcast_transport::{Body, Clock, TELLS_LAYOUT};
 use slotcast_units::Time;
 
 use super::{Link, LinkEvent};
@@ -19,12 +19,15 @@ impl Link {
         events: &mut Vec<LinkEvent>,
     ) {
         let (mut all_are_known, mut changes) = (true, Vec::new());
-        for (node, peer) in &mut self.peers {
-            peer.state.look(now, &self.times.silence, &mut changes);
+        let nodes: Vec<u32> = self.peers.keys().copied().collect();
+        for node in &nodes {
+            let is_believed = self.has_agreed(*node);
+            let Some(peer) = self.peers.get_mut(node) else { continue };
+            peer.state.look((now, is_believed), &self.times.silence, &mut changes);
             events.extend(changes.drain(..).map(|change| LinkEvent::Peer(*node, change)));
             all_are_known &= peer.state.is_up();
         }
-        for node in self.peers.keys().copied().collect::<Vec<_>>() {
+        for node in nodes {
             self.ask_clock(now, node, effects);
             self.tell_failed(now, node, effects);
         }
@@ -36,7 +39,18 @@ impl Link {
     /// Asks `node` for an answer with its clock, and says in which groups its multicast is heard.
     pub(super) fn ask_clock(&mut self, now: Time, node: u32, effects: &mut Vec<Effect>) {
         let heard = self.reach.heard_of(now, node).collect();
-        self.send_to(now, node, Body::Clock { wants_answer: true, heard }, effects);
+        let clock = Clock { wants_answer: true, heard, ..self.clock(self.version_for([node])) };
+        self.send_to(now, node, Body::Clock(clock), effects);
+    }
+
+    /// What this node says of itself in a clock datagram of `version`.
+    pub(super) fn clock(&self, version: u8) -> Clock {
+        Clock {
+            wants_answer: false,
+            versions: self.versions.are_told().then_some(self.versions),
+            layout: self.own_layout().filter(|_| version >= TELLS_LAYOUT),
+            heard: Vec::new(),
+        }
     }
 
     /// Sends a probe to the multicast address of each group with members elsewhere.
@@ -50,7 +64,9 @@ impl Link {
             self.peers.values().flat_map(|peer| peer.groups.iter().copied()).collect();
         for group in groups {
             if let Some(address) = self.multicast_of(group) {
-                self.send_multicast(now, address, Body::Probe(group), effects);
+                let of_group = self.peers.iter().filter(|(_, peer)| peer.groups.contains(&group));
+                let version = self.version_for(of_group.map(|(node, _)| *node));
+                self.send_multicast(now, (address, version), Body::Probe(group), effects);
             }
         }
     }

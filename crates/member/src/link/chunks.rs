@@ -180,8 +180,9 @@ impl Link {
         pieces: Vec<u32>,
         effects: &mut Vec<Effect>,
     ) {
-        let header = self.header(start, None);
         let outgoing = &self.outgoing[i];
+        let version = self.version_for(outgoing.to.iter().map(|(node, _)| *node));
+        let header = self.header(start, version, None);
         let pace = outgoing.sending.pace();
         let node = outgoing.to.first().filter(|_| !outgoing.is_multicast);
         let peer = node.and_then(|(node, _)| self.peers.get(node));

@@ -15,6 +15,10 @@ pub struct Counters {
     pub chunks_given_up: u64,
     /// Datagrams of nodes whose map is too many versions away.
     pub epoch: u64,
+    /// Of a node with another layout of the same epoch.
+    pub layout: u64,
+    /// In a version of datagrams that this node does not speak.
+    pub version: u64,
     /// Of a node that is not in the map, or from an address that is not that node's.
     pub address: u64,
     /// Heard before.

@@ -5,16 +5,17 @@ use core::net::SocketAddr;
 
 use slotcast_protocol::{GroupId, Members, Message};
 use slotcast_store::Content;
-use slotcast_transport::{Address, Arrived, Body, Data, Datagram, Header, Verdict};
+use slotcast_transport::{Address, Arrived, Body, Clock, Data, Datagram, Header, Verdict};
 use slotcast_units::Time;
 
+use super::agree::Agreed;
 use super::{Link, LinkEvent};
 use crate::effect::Effect;
 
 /// How far the epochs of two nodes that hear each other may be apart. What is said means the same in all of
 /// them, since groups and seats stay. But a node that has missed more changes than that was away for long, and
 /// has to learn first who is there.
-const EPOCHS_APART: u32 = 16;
+pub(super) const EPOCHS_APART: u32 = 16;
 
 impl Link {
     /// A datagram came, sealed with the key of the cluster; `via` is the group to whose multicast address it
@@ -35,11 +36,11 @@ impl Link {
         let Some(ahead) = self.believes(now, from, datagram, effects, events) else { return };
         let number = header.sender;
         match body {
-            Body::Clock { wants_answer, heard } => {
-                if *wants_answer {
+            Body::Clock(clock) => {
+                if clock.wants_answer {
                     // An answer does not say what is heard.
-                    self.reach.told(now, number, heard);
-                    self.answer_clock(now, from, header, effects);
+                    self.reach.told(now, number, &clock.heard);
+                    self.answer_clock(now, from, (header, clock), effects);
                 }
             }
             Body::Probe(group) if via == Some(*group) => self.reach.probe(now, number, *group),
@@ -72,18 +73,24 @@ impl Link {
             self.counters.address += 1;
             return None;
         };
+        if !self.versions.contains(header.version) {
+            self.counters.version += 1;
+            if let Body::Clock(Clock { versions: Some(theirs), .. }) = body {
+                self.hear_versions(number, *theirs, events);
+            }
+            return None;
+        }
         let verdict = peer.state.judge(now, self.began, header);
         let ahead = peer.state.offset().ahead(now);
         match verdict {
             Verdict::Believed => {}
             Verdict::First | Verdict::Restarted => {
                 peer.failed.clear();
+                peer.agreed = Agreed::default();
                 if verdict == Verdict::Restarted {
                     events.push(LinkEvent::Restarted(number));
                 }
                 self.inbox.forget(number);
-                // So that it believes this node as soon.
-                self.ask_clock(now, number, effects);
             }
             Verdict::Replayed => {
                 self.counters.replayed += 1;
@@ -91,13 +98,32 @@ impl Link {
             }
             Verdict::Unproven => {
                 match body {
-                    Body::Clock { wants_answer: true, .. } => {
-                        self.answer_clock(now, from, header, effects);
+                    Body::Clock(clock) if clock.wants_answer => {
+                        self.answer_clock(now, from, (header, clock), effects);
                     }
                     _ => self.counters.unproven += 1,
                 }
                 return None;
             }
+        }
+        let was_complete = self.has_agreed(number);
+        match body {
+            Body::Clock(clock) => self.learn(number, header, clock, events),
+            _ if was_complete => {}
+            _ => {
+                let is_other_layout =
+                    self.peers.get(&number).is_some_and(|peer| peer.agreed.refusal().is_some());
+                match is_other_layout {
+                    true => self.counters.layout += 1,
+                    false => self.counters.unproven += 1,
+                }
+                return None;
+            }
+        }
+        // So that it believes this node as soon; and an answer says what is still to be agreed on.
+        let is_new = matches!(verdict, Verdict::First | Verdict::Restarted);
+        if is_new || !was_complete && self.is_to_agree(number) {
+            self.ask_clock(now, number, effects);
         }
         Some(ahead)
     }
@@ -191,12 +217,16 @@ impl Link {
         &self,
         now: Time,
         to: SocketAddr,
-        question: &Header,
+        (question, clock): (&Header, &Clock),
         effects: &mut Vec<Effect>,
     ) {
         let echo = Some((question.sent_at, slotcast_units::Span::ZERO));
-        let body = Body::Clock { wants_answer: false, heard: Vec::new() };
-        let header = self.header(now, echo);
+        let mut answer = self.clock(question.version);
+        if clock.versions.is_none() {
+            answer.versions = None;
+        }
+        let header = self.header(now, question.version, echo);
+        let body = Body::Clock(answer);
         effects.push(Effect::Send(to, Datagram { header, body }));
     }
 }

@@ -5,9 +5,11 @@
 //!   that are down.
 //! * `chunks`: a chunk leaves in passes, until everybody has said that it has all.
 //! * `failed`: which targets of whom have failed.
+//! * `agree`: in which version two nodes speak, and whether they have the same layout.
 //! * `surveys`: which chunks members at other nodes hold.
 //! * `beat`: a word to each peer several times a second, and probes of the multicast.
 
+mod agree;
 mod beat;
 mod chunks;
 mod counters;
@@ -22,21 +24,24 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use slotcast_protocol::{
-    Delivery, GroupId, GroupMap, Members, Message, RequestId, TargetId, Timing,
+    Delivery, GroupId, GroupMap, LayoutDigest, Members, Message, RequestId, TargetId, Timing,
 };
 use slotcast_store::Content;
 use slotcast_transport::{
     Address, Body, Datagram, Header, Inbox, InboxLimits, PeerChange, PeerState, Reach, Report,
-    Survey, SurveyReply, Suspicions, piece_len,
+    Survey, SurveyReply, Suspicions, Versions, piece_len,
 };
 use slotcast_units::{Span, Time};
 
+pub use agree::PeerRefusal;
 pub use counters::Counters;
 pub(crate) use seats::Seats;
 
 use crate::config::{NetworkConfig, Times};
 use crate::effect::Effect;
 use crate::map::ClusterMap;
+use crate::mistake::Mistake;
+use agree::Agreed;
 use chunks::Outgoing;
 pub(crate) use chunks::ToSend;
 
@@ -83,6 +88,8 @@ pub enum LinkEvent {
     Peer(u32, PeerChange),
     /// A peer is another incarnation than before.
     Restarted(u32),
+    /// A peer is heard, and not believed.
+    Refused(u32, PeerRefusal),
     /// Members of a group, at a peer, have failed.
     Failed(u32, GroupId, Members),
     /// A peer asks what members here hold.
@@ -96,6 +103,7 @@ pub enum LinkEvent {
 struct Peer {
     address: SocketAddr,
     state: PeerState,
+    agreed: Agreed,
     groups: Vec<GroupId>,
     /// Its members of groups that have failed, as it says.
     failed: BTreeMap<GroupId, Members>,
@@ -108,8 +116,12 @@ pub struct PeerStatus {
     pub node: u32,
     /// Where it is.
     pub address: SocketAddr,
-    /// Whether it is heard.
+    /// Whether it is heard, and believed.
     pub is_up: bool,
+    /// Why it is not believed, if it is heard.
+    pub refusal: Option<PeerRefusal>,
+    /// In which version of datagrams both speak; none before it is known.
+    pub version: Option<u8>,
     /// By how much its clock is ahead in nanoseconds, and how wrong that may be.
     pub clock: Option<(i64, Span)>,
     /// Groups of it that this node reaches by multicast.
@@ -128,6 +140,10 @@ pub struct Link {
     timing: Timing,
     piece_len: u16,
     epoch: u32,
+    /// Which versions of datagrams it speaks.
+    versions: Versions,
+    /// Of the maps that it has followed of late, by epoch.
+    layouts: BTreeMap<u32, LayoutDigest>,
     peers: BTreeMap<u32, Peer>,
     seats: Seats,
     /// Positions of this node's targets in their groups.
@@ -148,6 +164,7 @@ pub struct Link {
     /// Nothing is heard before it has joined, and nothing is said but for what the member says.
     has_joined: bool,
     counters: Counters,
+    pub(crate) mistake: Option<Mistake>,
 }
 
 /// Chunks of one sender that may be on their way at a time, and their bytes.
@@ -179,7 +196,7 @@ impl Link {
         groups: &GroupMap,
         times: Times,
     ) -> Link {
-        let NetworkConfig { map, gone_after, max_chunk } = config;
+        let NetworkConfig { map, gone_after, max_chunk, versions } = config;
         let seats = Seats::new(map, groups);
         let others = map.nodes.iter().map(|other| other.number).filter(|other| *other != node);
         let (chunks, bytes) = MAX_INCOMING;
@@ -190,6 +207,8 @@ impl Link {
             timing: map.timing(),
             piece_len: piece_len(map.datagram).expect("a datagram has room for a piece"),
             epoch: map.epoch,
+            versions: *versions,
+            layouts: BTreeMap::new(),
             peers: BTreeMap::new(),
             members_here: seats.groups_of(node),
             seats,
@@ -205,8 +224,10 @@ impl Link {
             next_probe: Time::NEVER,
             has_joined: false,
             counters: Counters::default(),
+            mistake: None,
             map: map.clone(),
         };
+        link.remember_layout(map);
         link.take_peers(map);
         link
     }
@@ -225,11 +246,18 @@ impl Link {
     }
 
     /// Follows another map; gives the nodes of which nothing is known yet.
-    pub(crate) fn take(&mut self, now: Time, map: &ClusterMap, groups: &GroupMap) -> Vec<u32> {
+    pub(crate) fn take(
+        &mut self,
+        now: Time,
+        (map, groups): (&ClusterMap, &GroupMap),
+        events: &mut Vec<LinkEvent>,
+    ) -> Vec<u32> {
         self.epoch = map.epoch;
+        self.remember_layout(map);
         self.seats = Seats::new(map, groups);
         let new = self.take_peers(map);
         self.suspicions.follow(now, |node| map.node(node).is_some(), &new);
+        self.compare_layouts(events);
         new
     }
 
@@ -247,6 +275,7 @@ impl Link {
                     Peer {
                         address: other.address,
                         state: PeerState::new(),
+                        agreed: Agreed::default(),
                         groups,
                         failed: BTreeMap::new(),
                     }
@@ -302,6 +331,8 @@ impl Link {
                 node: *node,
                 address: peer.address,
                 is_up: peer.state.is_up(),
+                refusal: peer.agreed.refusal(),
+                version: peer.agreed.version(),
                 clock: peer.state.offset().ahead(now).zip(peer.state.offset().doubt(now)),
                 multicast_groups: u32::try_from(reached.count()).unwrap_or(u32::MAX),
             }
@@ -344,8 +375,9 @@ impl Link {
     }
 
     /// A header, but for the sequence number, which the host gives.
-    fn header(&self, now: Time, echo: Option<(Time, Span)>) -> Header {
+    fn header(&self, now: Time, version: u8, echo: Option<(Time, Span)>) -> Header {
         Header {
+            version,
             epoch: self.epoch,
             sender: self.node,
             incarnation: self.began.as_ns(),
@@ -359,18 +391,18 @@ impl Link {
     fn send_to(&mut self, now: Time, node: u32, body: Body<'static>, effects: &mut Vec<Effect>) {
         let Some(peer) = self.peers.get(&node) else { return };
         let (to, echo) = (peer.address, peer.state.echo(now));
-        let header = self.header(now, echo);
+        let header = self.header(now, self.version_for([node]), echo);
         effects.push(Effect::Send(to, Datagram { header, body }));
     }
 
     fn send_multicast(
         &mut self,
         now: Time,
-        to: SocketAddr,
+        (to, version): (SocketAddr, u8),
         body: Body<'static>,
         effects: &mut Vec<Effect>,
     ) {
-        let header = self.header(now, None);
+        let header = self.header(now, version, None);
         effects.push(Effect::Send(to, Datagram { header, body }));
     }
 }

@@ -60,7 +60,8 @@ impl Link {
                 to.iter().for_each(|(node, _)| self.reach.asked(now, *node));
             }
             let body = Body::Control(Address::Group(group, members_of(to)), message);
-            return self.send_multicast(now, address, body, effects);
+            let version = self.version_for(to.iter().map(|(node, _)| *node));
+            return self.send_multicast(now, (address, version), body, effects);
         }
         for (node, members) in to {
             let body = Body::Control(Address::Group(group, *members), message);

@@ -60,7 +60,7 @@ impl Member {
     fn follow(&mut self, now: Time, map: ClusterMap, groups: GroupMap) {
         let Some(link) = &mut self.outbox.link else { return };
         let gone_after = link.suspicions.gone_after();
-        for node in link.take(now, &map, &groups) {
+        for node in link.take(now, (&map, &groups), &mut self.events) {
             self.timers.at(now + gone_after, Timer::PeerGone(node));
         }
         let before = core::mem::replace(&mut self.groups, groups);
@@ -106,7 +106,9 @@ impl Member {
     /// that drains is drained when others hold all that it holds. It may be withdrawn: whoever writes it asks
     /// right before.
     pub fn proposal(&self) -> Option<ClusterMap> {
-        let map = self.map.as_deref().filter(|_| !self.errs(Mistake::ProposesNothing))?;
+        // Nor does it write over a map that it does not follow.
+        let is_silent = self.errs(Mistake::ProposesNothing) || self.map_problem.is_some();
+        let map = self.map.as_deref().filter(|_| !is_silent)?;
         let next = match self.membership() {
             Membership::Joining if self.link()?.hears_most() => map.with_active(self.node),
             Membership::Draining if self.have_handed_over() => map.with_drained(self.node),

@@ -87,7 +87,11 @@ impl Member {
         let reuses = config.mistake == Some(Mistake::ReusesNumbers);
         let first_serial = if reuses { 0 } else { first_serial };
         let link = config.network.as_ref();
-        let link = link.map(|network| Link::new(now, (node, began), network, &groups, times));
+        let link = link.map(|network| {
+            let mut link = Link::new(now, (node, began), network, &groups, times);
+            link.mistake = config.mistake;
+            link
+        });
         let survey_timeout = initiator.answer_timeout;
         let finder = Finder::new(initiator.id, initiator.answer_timeout, first_serial);
         let records = config.targets.iter().any(|setup| setup.records);

@@ -97,6 +97,11 @@ impl Member {
             }
             LinkEvent::Survey(node, survey) => self.answer_survey(now, node, &survey),
             LinkEvent::SurveyReply(reply) => self.take_reply(now, reply),
+            LinkEvent::Refused(node, refusal) => {
+                if let Some(address) = self.link().and_then(|link| link.address_of(node)) {
+                    self.note(Note::PeerRefused(node, address, refusal));
+                }
+            }
             LinkEvent::Peer(node, change) => self.peer_changed(now, node, change),
             LinkEvent::Restarted(node) => {
                 self.note(Note::PeerRestarted(node));

@@ -12,8 +12,10 @@ pub(crate) struct SocketCounters {
     pub(super) received: AtomicU64,
     pub(super) received_bytes: AtomicU64,
     pub(super) send_failures: AtomicU64,
-    /// Not a datagram of Slotcast, or of another version.
+    /// Not a datagram of Slotcast.
     pub(super) foreign: AtomicU64,
+    /// Of a version that is not known, and not a clock datagram.
+    pub(super) version: AtomicU64,
     /// Sealed with another key, or changed on the way.
     pub(super) seal: AtomicU64,
     /// Sealed, and no datagram.
@@ -48,11 +50,13 @@ pub(crate) fn all_counters(
 }
 
 /// Datagrams that came and were dropped, by reason.
-pub(crate) fn refusals(sockets: &SocketCounters, member: &Counters) -> [(&'static str, u64); 8] {
+pub(crate) fn refusals(sockets: &SocketCounters, member: &Counters) -> [(&'static str, u64); 10] {
     [
         ("foreign", read(&sockets.foreign)),
         ("seal", read(&sockets.seal)),
+        ("version", member.version + read(&sockets.version)),
         ("epoch", member.epoch),
+        ("layout", member.layout),
         ("address", member.address),
         ("replayed", member.replayed),
         ("unproven", member.unproven),

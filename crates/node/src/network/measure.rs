@@ -14,7 +14,7 @@ use slotcast_protocol::{
     Delivery, GroupId, GroupMap, InitiatorId, Members, Membership, RequestId, TargetId,
 };
 use slotcast_store::Content;
-use slotcast_transport::{Datagram, PeerChange};
+use slotcast_transport::{Datagram, PeerChange, Versions};
 use slotcast_units::{Rate, Span, Time};
 
 use super::{Listener, MAX_CHUNK, Network, NetworkConfig};
@@ -191,6 +191,7 @@ fn start(
         map: map.clone(),
         gone_after: Span::from_secs(600),
         max_chunk: MAX_CHUNK,
+        versions: Versions::ALL,
     };
     let own = (number, clock.began());
     let link = Link::new(clock.now(), own, &config, groups, times);

@@ -102,7 +102,7 @@ impl Receiver {
 
 /// The datagram in `bytes`, if its seal is that of the cluster.
 fn believed<'a>(shared: &Shared, bytes: &'a [u8]) -> Option<Datagram<'a>> {
-    let SocketCounters { foreign, seal, malformed, received, received_bytes, .. } =
+    let SocketCounters { foreign, version, seal, malformed, received, received_bytes, .. } =
         &*shared.counters;
     count(received, 1);
     count(received_bytes, bytes.len() as u64);
@@ -110,7 +110,8 @@ fn believed<'a>(shared: &Shared, bytes: &'a [u8]) -> Option<Datagram<'a>> {
         Ok(datagram) => Some(datagram),
         Err(error) => {
             let counter = match error {
-                Refused::TooShort(_) | Refused::Foreign | Refused::Version(_) => foreign,
+                Refused::TooShort(_) | Refused::Foreign => foreign,
+                Refused::Version(_) => version,
                 Refused::Seal => seal,
                 Refused::Kind(_) | Refused::Body(_) | Refused::Message(_) => malformed,
             };

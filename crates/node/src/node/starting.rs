@@ -11,6 +11,7 @@ use crossbeam_channel::bounded;
 use slotcast_member::identity::{ClusterId, Layout, Seat};
 use slotcast_member::{Links, MemberConfig, QueueRule, Rules, Times};
 use slotcast_protocol::{GroupMap, InitiatorConfig, LayoutError, TargetConfig, TargetId, Timing};
+use slotcast_transport::Versions;
 use slotcast_units::Rate;
 
 use super::Node;
@@ -355,6 +356,7 @@ impl Node {
                 map: file.map.clone(),
                 gone_after: file.gone_after,
                 max_chunk: MAX_CHUNK,
+                versions: Versions::ALL,
             }),
             repairs,
             mistake: None,

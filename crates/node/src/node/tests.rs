@@ -115,6 +115,7 @@ impl Peer {
     fn header(&mut self, sent_at: u64, echo: Option<Time>) -> Header {
         self.sequence += 1;
         Header {
+            version: 2,
             epoch: 3,
             sender: 1,
             incarnation: 77,
@@ -150,7 +151,8 @@ impl Peer {
 }
 
 fn clock() -> Body<'static> {
-    Body::Clock { wants_answer: true, heard: Vec::new() }
+    let (versions, layout, heard) = (None, None, Vec::new());
+    Body::Clock(slotcast_transport::Clock { wants_answer: true, versions, layout, heard })
 }
 
 fn get_request(initiator: u32) -> Body<'static> {

@@ -145,8 +145,12 @@ impl Cluster {
             Parcel::Datagram { from, via, datagram } => {
                 if self.is_whole(&datagram) {
                     let refused = self.refused(node);
+                    let is_of_another = self.is_of_another_layout(node, &datagram);
                     let input = Input::Datagram { from, via, datagram: (*datagram).clone() };
                     self.tell(now, node, input, agenda);
+                    if is_of_another {
+                        self.check_layout(now, (node, refused), datagram.header.sender);
+                    }
                     if self.refused(node) == refused {
                         self.check_cancelled(now, node, &datagram);
                     }
@@ -155,7 +159,12 @@ impl Cluster {
             Parcel::Piece { from, via, piece } => {
                 let datagram = piece.datagram();
                 if self.is_whole(&datagram) {
+                    let (refused, sender) = (self.refused(node), datagram.header.sender);
+                    let is_of_another = self.is_of_another_layout(node, &datagram);
                     self.tell(now, node, Input::Datagram { from, via, datagram }, agenda);
+                    if is_of_another {
+                        self.check_layout(now, (node, refused), sender);
+                    }
                 }
             }
             Parcel::Map(_) => {}

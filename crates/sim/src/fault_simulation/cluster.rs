@@ -40,6 +40,8 @@ pub(super) struct Cluster {
     pub(super) clocks: Stream,
     /// Of what lies in folders.
     pub(super) mounts: Stream,
+    /// Of older programs and other layouts.
+    pub(super) disagreements: Stream,
     streams: Streams,
     pub(super) is_calm: bool,
     /// Waves of faults so far.
@@ -125,6 +127,7 @@ impl Cluster {
             numbers: streams.stream("replicas", 1),
             clocks: streams.stream("clocks", 0),
             mounts: streams.stream("mounts", 0),
+            disagreements: streams.stream("disagreement", 1),
             streams,
             is_calm: true,
             wave: 0,
@@ -192,6 +195,7 @@ impl Cluster {
 
     /// Starts a node over what is on its disks, with the map that it has kept.
     pub(super) fn start(&mut self, now: Time, node: u32, agenda: &mut Agenda<Event>) {
+        self.disagree(now, node, agenda);
         let identities = self.take_folders(node);
         let host = &mut self.nodes[node as usize];
         host.incarnation += 1;
@@ -200,7 +204,9 @@ impl Cluster {
         // Somebody may have set the date, also back.
         host.clock = Clock::set(now, &mut self.clocks);
         let local = host.clock.local(now);
-        let config = self.plan.member(&host.map, (node, &identities), (local, host.incarnation));
+        host.began = local;
+        let own = (node, &identities);
+        let config = self.plan.member(&host.map, own, (local, host.incarnation), host.versions);
         host.down = config
             .network
             .iter()

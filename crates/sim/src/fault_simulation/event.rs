@@ -53,6 +53,7 @@ pub(super) enum Fault {
     Stalled,
     Dying,
     Deaf,
+    OtherLayout,
     Forget,
 }
 

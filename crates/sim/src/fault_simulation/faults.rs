@@ -68,7 +68,8 @@ impl Cluster {
             // Nobody touches one of which a disk has failed.
             let is_harmed =
                 |disk: &DiskHost| disk.harmed && !disk.is_dead || disk.instead.is_some();
-            let is_to_restart = host.disks.values().any(is_harmed) || !host.is_well();
+            let is_other = host.right_map.is_some();
+            let is_to_restart = host.disks.values().any(is_harmed) || !host.is_well() || is_other;
             for disk in host.disks.values_mut() {
                 disk.disk.room = usize::MAX;
                 disk.slowness = 1;
@@ -186,6 +187,7 @@ impl Cluster {
                 return;
             }
             Fault::Crash | Fault::Pause | Fault::Refused | Fault::Bit | Fault::LostWrite => return,
+            Fault::OtherLayout => return,
         }
         let incarnation = self.nodes[place].incarnation;
         agenda.at(now + lasts, Event::Over { fault, of: target.0, incarnation });
@@ -266,6 +268,13 @@ impl Cluster {
             Fault::Deaf => {
                 if let Some((group, _)) = self.groups.find(target) {
                     self.network.set_deaf(node, group, false);
+                }
+            }
+            Fault::OtherLayout => {
+                // Somebody has seen what its status says.
+                if is_same && host.member.is_some() {
+                    self.stop(now, node, agenda);
+                    self.start(now, node, agenda);
                 }
             }
             Fault::Pause | Fault::Bit | Fault::LostWrite | Fault::Dying | Fault::Forget => {}

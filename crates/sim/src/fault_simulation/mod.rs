@@ -4,8 +4,8 @@
 //! decides. Around them are a network of datagrams that loses, repeats, delays, damages and cuts in two what is sent, clocks
 //! that are days apart and drift, disks that fail, and a cluster map that reaches the nodes at different times.
 //! Nodes crash, stand still, and start again from what was on their disks; they lose disks, are started with the
-//! folders of others, drain, join, or never come back. Everything is drawn from one seed, and no node is told
-//! anything that a real one would not be told.
+//! folders of others or with another layout, are of an older program, drain, join, or never come back. Everything
+//! is drawn from one seed, and no node is told anything that a real one would not be told.
 //!
 //! Faults come in waves. After each they stop, and then must hold:
 //!
@@ -24,6 +24,7 @@
 //!
 //! * what is acknowledged is on stable storage on as many targets as was wanted;
 //! * the windows that a target has accepted do not overlap, and are a trip apart; what was cancelled is free;
+//! * nodes with different layouts of one epoch do not believe each other;
 //! * chunks leave in the windows that were granted for them, one after another;
 //! * nothing is replaced while the node that has it may soon be back;
 //! * no chunk is lost whose record on the disk was not harmed, when it is read or when a store is opened, and
@@ -35,6 +36,7 @@ mod catalogue;
 mod check;
 mod clock;
 mod cluster;
+mod disagreement;
 mod disks;
 mod egress;
 mod event;

@@ -8,6 +8,7 @@ use slotcast_member::identity::{Contents, Register};
 use slotcast_member::{ClusterMap, Member, RequestNumber, StorageTarget, Tape};
 use slotcast_protocol::{ChunkId, TargetId};
 use slotcast_store::StoreStatus;
+use slotcast_transport::Versions;
 use slotcast_units::Time;
 
 use super::acks::Acks;
@@ -104,6 +105,12 @@ pub(super) struct NodeHost {
     pub(super) disks: BTreeMap<TargetId, DiskHost>,
     /// Who its targets are; none before its first start.
     pub(super) register: Option<Register>,
+    /// Which versions of datagrams it speaks.
+    pub(super) versions: Versions,
+    /// The right map, while the node runs with one that has another layout.
+    pub(super) right_map: Option<ClusterMap>,
+    /// What its clock showed when it started last.
+    pub(super) began: Time,
     pub(super) clock: Clock,
     /// Counts starts and stops.
     pub(super) incarnation: u32,
@@ -136,6 +143,9 @@ impl NodeHost {
             tape: None,
             disks,
             register: None,
+            versions: Versions::ALL,
+            right_map: None,
+            began: Time::ZERO,
             clock,
             incarnation: 0,
             sequence: 0,

@@ -13,7 +13,7 @@ use slotcast_protocol::{
     Delivery, GroupId, GroupMap, Membership, RepairRules, TargetConfig, TargetId, selection::Ties,
 };
 use slotcast_store::{Config, Identity};
-use slotcast_transport::{ReachRules, SilenceRules};
+use slotcast_transport::{ReachRules, SilenceRules, Versions};
 use slotcast_units::{Rate, Share, Size, Span, Time};
 
 use super::Mistake;
@@ -99,7 +99,20 @@ pub(super) struct Plan {
     pub(super) join: Option<u32>,
     /// How long a map takes to a node on average.
     pub(super) map_delay: Span,
+    /// What nodes disagree about.
+    pub(super) disagreement: Disagreement,
     pub(super) mistake: Option<Mistake>,
+}
+
+/// What some nodes of a seed disagree about with the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Disagreement {
+    /// Nothing.
+    None,
+    /// Some nodes are of an older program until they start anew, or until the end: they speak its version alone.
+    Versions,
+    /// Some nodes start with another layout of the same epoch, and anew with the right one later.
+    Layouts,
 }
 
 /// How many faults of a kind a wave has.
@@ -206,6 +219,11 @@ impl Plan {
             }),
             join: chance.chance(0.25).then(|| small(chance.below(u64::from(waves)))),
             map_delay: Span::from_us(200 + chance.below(8_000)),
+            disagreement: match streams.stream("disagreement", 0).below(3) {
+                0 => Disagreement::None,
+                1 => Disagreement::Versions,
+                _ => Disagreement::Layouts,
+            },
             mistake,
         }
     }
@@ -239,6 +257,7 @@ impl Plan {
         map: &ClusterMap,
         (node, identities): (u32, &BTreeMap<TargetId, Option<Identity>>),
         (began, incarnation): (Time, u32),
+        versions: Versions,
     ) -> MemberConfig {
         let rules = self.rules(map);
         let groups = map.groups().expect("targets for a group");
@@ -264,6 +283,7 @@ impl Plan {
                 map: map.clone(),
                 gone_after: GONE_AFTER,
                 max_chunk: 1 << 20,
+                versions,
             }),
             repairs: true,
             times: rules.times,

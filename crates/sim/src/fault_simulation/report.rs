@@ -41,11 +41,15 @@ pub struct Injected {
     pub deaf: u64,
     /// Datagrams by multicast that such nodes did not hear.
     pub unheard: u64,
+    /// Nodes that began with an older program.
+    pub older: u64,
+    /// Starts with another layout of the same epoch.
+    pub other_layouts: u64,
 }
 
 impl Injected {
     /// Each kind with its name.
-    pub fn all(&self) -> [(&'static str, u64); 19] {
+    pub fn all(&self) -> [(&'static str, u64); 21] {
         [
             ("lost", self.lost),
             ("partitioned", self.partitioned),
@@ -66,6 +70,8 @@ impl Injected {
             ("foreign_folders", self.refused),
             ("deaf_to_multicast", self.deaf),
             ("unheard", self.unheard),
+            ("older_programs", self.older),
+            ("other_layouts", self.other_layouts),
         ]
     }
 

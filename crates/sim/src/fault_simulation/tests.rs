@@ -23,6 +23,8 @@ fn nothing_acknowledged_is_lost() {
         all.injected.failing_disks += report.injected.failing_disks;
         all.injected.stalled_disks += report.injected.stalled_disks;
         all.injected.dying_disks += report.injected.dying_disks;
+        all.injected.older += report.injected.older;
+        all.injected.other_layouts += report.injected.other_layouts;
         all.injected.unheard += report.injected.unheard;
         all.handed_over += report.handed_over;
         all.taken_away += report.taken_away;
@@ -33,6 +35,7 @@ fn nothing_acknowledged_is_lost() {
     assert!(all.injected.pauses > 30 && all.injected.refused > 10, "{all:?}");
     let Injected { failing_disks, stalled_disks, dying_disks, .. } = all.injected;
     assert!(failing_disks > 30 && stalled_disks > 30 && dying_disks > 8, "{all:?}");
+    assert!(all.injected.older > 30 && all.injected.other_layouts > 10, "{all:?}");
     assert!(all.injected.unheard > 100 && all.compacted > 0, "{all:?}");
     assert!(all.handed_over > 3 && all.taken_away > 3 && all.joined > 3, "{all:?}");
 }
@@ -139,6 +142,12 @@ fn mistakes_about_the_map_are_found() {
     find(Mistake::Of(Of::FollowsStaleMap), 60, 3, "follow");
     find(Mistake::Of(Of::HandsOverEarly), 100, 2, "says that it has handed over");
     find(Mistake::Of(Of::ProposesNothing), 20, 1, "the map does not say");
+}
+
+#[test]
+fn mistakes_about_agreement_are_found() {
+    find(Mistake::Of(Of::BelievesOtherLayout), 60, 5, "which has another layout");
+    find(Mistake::Of(Of::SpeaksNewestVersion), 20, 3, "");
 }
 
 /// Few simulations have what it takes: the removal of a node that is gone before it is taken for gone, and a chunk

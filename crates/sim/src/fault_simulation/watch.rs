@@ -109,6 +109,8 @@ impl Cluster {
         link.map_or(0, |link| {
             let counters = link.counters();
             counters.epoch
+                + counters.version
+                + counters.layout
                 + counters.address
                 + counters.replayed
                 + counters.unproven

@@ -7,9 +7,9 @@ use slotcast_protocol::{
 use slotcast_units::{Span, Time};
 
 use super::{
-    Address, Body, CLOCK, CONTROL, DATA, DATA_OVERHEAD, Data, Datagram, FAILED, GET, GROUP,
-    HEADER_LEN, Header, INITIATOR, MAGIC, MAX_GROUPS, MAX_PIECES, PROBE, PUT, REPORT, Refused,
-    Report, SURVEY, SURVEY_REPLY, Survey, SurveyReply, VERSION,
+    Address, Body, CLOCK, CONTROL, Clock, DATA, DATA_OVERHEAD, Data, Datagram, FAILED, GET, GROUP,
+    HEADER_LEN, Header, INITIATOR, MAGIC, MAX_GROUPS, MAX_PIECES, MAX_VERSION, PROBE, PUT, REPORT,
+    Refused, Report, SURVEY, SURVEY_REPLY, Survey, SurveyReply, Versions,
 };
 use crate::key::Key;
 use crate::pieces::Pieces;
@@ -26,10 +26,11 @@ impl<'a> Datagram<'a> {
         if header[16..18] != MAGIC {
             return Err(Refused::Foreign);
         }
-        if header[18] != VERSION {
-            return Err(Refused::Version(header[18]));
+        let [version, kind] = [header[18], header[19]];
+        let tells_versions = version > MAX_VERSION && kind == CLOCK;
+        if !Versions::ALL.contains(version) && !tells_versions {
+            return Err(Refused::Version(version));
         }
-        let kind = header[19];
         let wrong = Refused::Body(kind);
         let mut reader = Reader(body);
         // Of which piece it is must be known before its value, and that before the seal can be checked.
@@ -42,12 +43,12 @@ impl<'a> Datagram<'a> {
             return Err(Refused::Seal);
         }
         let mut fields = Reader(&header[20..]);
-        let header = fields.header().filter(|_| fields.0.is_empty()).ok_or(wrong)?;
+        let header = fields.header(version).filter(|_| fields.0.is_empty()).ok_or(wrong)?;
         if let Some(data) = data {
             return Ok(Datagram { header, body: Body::Data(data) });
         }
         let body = match kind {
-            CLOCK => reader.clock().ok_or(wrong)?,
+            CLOCK => Body::Clock(Clock::read(version, &mut reader).ok_or(wrong)?),
             PROBE => Body::Probe(GroupId(reader.u32().ok_or(wrong)?)),
             CONTROL => {
                 let to = reader.address().ok_or(wrong)?;
@@ -98,7 +99,7 @@ impl<'a> Reader<'a> {
         self.take().map(|[byte]: [u8; 1]| byte)
     }
 
-    fn bool(&mut self) -> Option<bool> {
+    pub(super) fn bool(&mut self) -> Option<bool> {
         match self.u8()? {
             0 => Some(false),
             1 => Some(true),
@@ -127,25 +128,13 @@ impl<'a> Reader<'a> {
         core::mem::take(&mut self.0)
     }
 
-    fn header(&mut self) -> Option<Header> {
+    fn header(&mut self, version: u8) -> Option<Header> {
         let (epoch, sender) = (self.u32()?, self.u32()?);
         let (incarnation, sequence) = (self.u64()?, self.u64()?);
         let (sent_at, echo) = (self.time()?, self.time()?);
         let held = Span::from_ns(u64::from(self.u32()?));
         let echo = (echo > Time::ZERO).then_some((echo, held));
-        Some(Header { epoch, sender, incarnation, sequence, sent_at, echo })
-    }
-
-    fn clock(&mut self) -> Option<Body<'a>> {
-        let wants_answer = self.bool()?;
-        if self.0.len() > 4 * MAX_GROUPS {
-            return None;
-        }
-        let mut heard = Vec::with_capacity(self.0.len() / 4);
-        while !self.0.is_empty() {
-            heard.push(GroupId(self.u32()?));
-        }
-        Some(Body::Clock { wants_answer, heard })
+        Some(Header { version, epoch, sender, incarnation, sequence, sent_at, echo })
     }
 
     fn failed(&mut self) -> Option<Body<'a>> {

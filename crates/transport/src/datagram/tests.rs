@@ -2,10 +2,11 @@ use super::*;
 use crate::key::Key;
 use alloc::borrow::ToOwned;
 use alloc::vec;
-use slotcast_protocol::{AckOutcome, InitiatorId, ReplicaAck};
+use slotcast_protocol::{AckOutcome, InitiatorId, LayoutDigest, ReplicaAck};
 
 fn header() -> Header {
     Header {
+        version: 2,
         epoch: 5,
         sender: 7,
         incarnation: 1_790_000_000_000_000_000,
@@ -42,13 +43,25 @@ fn reply(says: SurveySays) -> Body<'static> {
     Body::SurveyReply(SurveyReply { number: 0x0102_0304, group: GroupId(5), position: 6, says })
 }
 
+fn clock(versions: Option<Versions>, layout: Option<LayoutDigest>) -> Body<'static> {
+    let heard = vec![GroupId(0), GroupId(8)];
+    Body::Clock(Clock { wants_answer: true, versions, layout, heard })
+}
+
+/// In version 3, which differs in clock datagrams alone.
+fn clock_3() -> Datagram<'static> {
+    let header = Header { version: 3, ..header() };
+    let body = clock(Some(Versions { lowest: 2, highest: 3 }), Some(LayoutDigest(*b"a layout")));
+    Datagram { header, body }
+}
+
 fn bodies() -> Vec<Body<'static>> {
     let request = RequestId { initiator: InitiatorId(7), serial: 1 };
     let ack = ReplicaAck { request, position: 4, outcome: AckOutcome::Stored };
     let mut missing = Pieces::none(20);
     missing.insert(3);
     vec![
-        Body::Clock { wants_answer: true, heard: vec![GroupId(0), GroupId(8)] },
+        clock(None, None),
         Body::Probe(GroupId(3)),
         Body::Control(Address::Group(GroupId(3), Members::first(2)), Message::ReplicaAck(ack)),
         Body::Control(Address::Initiator, Message::ReplicaAck(ack)),
@@ -66,8 +79,11 @@ fn bodies() -> Vec<Body<'static>> {
 #[test]
 fn datagrams_are_read_as_they_are_written() {
     let key = Key::new(&[1; 32]);
-    for body in bodies() {
-        let datagram = Datagram { header: header(), body };
+    let of_2 = |body| Datagram { header: header(), body };
+    let with_range = of_2(clock(Some(Versions { lowest: 2, highest: 9 }), None));
+    let of_3 = |body| Datagram { header: Header { version: 3, ..header() }, body };
+    let all = bodies().into_iter().map(of_2).chain(bodies().into_iter().skip(1).map(of_3));
+    for datagram in all.chain([with_range, clock_3()]) {
         let mut bytes = Vec::new();
         assert_eq!(datagram.encode(&key, &mut bytes), bytes.len());
         assert_eq!(Datagram::decode(&key, &bytes), Ok(datagram));
@@ -80,6 +96,68 @@ fn datagrams_are_read_as_they_are_written() {
             assert!(Datagram::decode(&key, &bytes[..len]).is_err(), "cut to {len}");
         }
     }
+}
+
+/// What a program that knows version 2 alone reads of a clock datagram with a range: groups, of which it has none with
+/// the last number.
+#[test]
+fn a_range_of_versions_is_a_group_to_those_that_do_not_know_it() {
+    let key = Key::new(&[1; 32]);
+    let encoded = |body| {
+        let mut bytes = Vec::new();
+        Datagram { header: header(), body }.encode(&key, &mut bytes);
+        bytes
+    };
+    let with_range = encoded(clock(Some(Versions { lowest: 2, highest: 3 }), None));
+    assert_eq!(with_range[HEADER_LEN..], [1, 0, 0, 0, 0, 8, 0, 0, 0, 3, 2, 0xff, 0xff]);
+    // What makes no sense as a range is a group.
+    for wrong in [0xffff_0003, 0xffff_0302] {
+        let clock = Clock {
+            wants_answer: true,
+            versions: None,
+            layout: None,
+            heard: vec![GroupId(1), GroupId(wrong)],
+        };
+        let bytes = encoded(Body::Clock(clock.clone()));
+        let read = Datagram::decode(&key, &bytes).expect("it is sealed");
+        assert_eq!(read.body, Body::Clock(clock));
+    }
+    // A list that is full has room for it.
+    let heard: Vec<GroupId> = (0..64).map(GroupId).collect();
+    let versions = Some(Versions::ALL);
+    let full = Clock { wants_answer: true, versions, layout: None, heard };
+    let bytes = encoded(Body::Clock(full));
+    let Ok(Datagram { body: Body::Clock(read), .. }) = Datagram::decode(&key, &bytes) else {
+        panic!("it is a clock datagram")
+    };
+    assert_eq!((read.versions, read.heard.len()), (versions, 63));
+}
+
+/// Whatever is in them otherwise: clock datagrams of later versions say which ones their senders speak.
+#[test]
+fn later_versions_say_so() {
+    let key = Key::new(&[1; 32]);
+    let mut bytes = Vec::new();
+    clock_3().encode(&key, &mut bytes);
+    bytes[18] = MAX_VERSION + 4;
+    bytes[HEADER_LEN + 1..HEADER_LEN + 3].copy_from_slice(&[6, 7]);
+    bytes.extend_from_slice(b"what is there from version 6 on");
+    assert_eq!(Datagram::decode(&key, &bytes), Err(Refused::Seal));
+    Datagram::seal(&key, &mut bytes);
+    let read = Datagram::decode(&key, &bytes).expect("it is sealed");
+    let versions = Some(Versions { lowest: 6, highest: 7 });
+    let clock = Clock { wants_answer: false, versions, layout: None, heard: Vec::new() };
+    assert_eq!((read.header.version, read.body), (7, Body::Clock(clock)));
+}
+
+#[test]
+fn two_ranges_have_their_highest_version_in_common() {
+    let range = |lowest, highest| Versions { lowest, highest };
+    assert_eq!(range(2, 3).in_common(range(2, 2)), Some(2));
+    assert_eq!(range(2, 3).in_common(range(3, 5)), Some(3));
+    assert_eq!(range(2, 5).in_common(range(1, 4)), Some(4));
+    assert_eq!(range(2, 3).in_common(range(4, 5)), None);
+    assert_eq!(range(4, 5).in_common(range(2, 3)), None);
 }
 
 /// What a datagram of this cluster says must make sense, too: it could be of a node that errs.
@@ -161,8 +239,10 @@ fn strangers_are_told_from_forgers() {
     let key = Key::new(&[1; 32]);
     let mut bytes = Vec::new();
     Datagram { header: header(), body: Body::Probe(GroupId(0)) }.encode(&key, &mut bytes);
-    bytes[18] = 1;
-    assert_eq!(Datagram::decode(&key, &bytes), Err(Refused::Version(1)));
+    for version in [1, MAX_VERSION + 1] {
+        bytes[18] = version;
+        assert_eq!(Datagram::decode(&key, &bytes), Err(Refused::Version(version)));
+    }
     bytes[16] = 0;
     assert_eq!(Datagram::decode(&key, &bytes), Err(Refused::Foreign));
     assert_eq!(Datagram::decode(&key, &[0; 63]), Err(Refused::TooShort(63)));
@@ -183,4 +263,7 @@ fn the_layout_stays_what_it_is() {
     assert_eq!(hash(&bodies[..6]), "b8db0ca1ed4772e0");
     assert_eq!(hash(&bodies[6..7]), "58d2109d0f32e017");
     assert_eq!(hash(&bodies[7..]), "ddf1e24c982938ef");
+    let mut bytes = Vec::new();
+    clock_3().encode(&Key::new(&[1; 32]), &mut bytes);
+    assert_eq!(blake3::hash(&bytes).to_hex()[..16], *"59d08bcf3285f072");
 }

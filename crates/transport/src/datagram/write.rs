@@ -6,7 +6,7 @@ use slotcast_units::Time;
 
 use super::{
     Address, Body, CLOCK, CONTROL, DATA, Data, Datagram, FAILED, GET, GROUP, HEADER_LEN, Header,
-    INITIATOR, MAGIC, MAX_GROUPS, PROBE, PUT, REPORT, Report, SURVEY, SURVEY_REPLY, VERSION,
+    INITIATOR, MAGIC, MAX_GROUPS, PROBE, PUT, REPORT, Report, SURVEY, SURVEY_REPLY,
 };
 use crate::key::{Key, SEAL_LEN};
 
@@ -14,10 +14,10 @@ impl Datagram<'_> {
     /// Appends the sealed datagram to `out`; gives its length.
     pub fn encode(&self, key: &Key, out: &mut Vec<u8>) -> usize {
         let start = out.len();
-        let Header { epoch, sender, incarnation, sequence, sent_at, echo } = self.header;
+        let Header { version, epoch, sender, incarnation, sequence, sent_at, echo } = self.header;
         out.extend_from_slice(&[0; SEAL_LEN]);
         out.extend_from_slice(&MAGIC);
-        out.extend_from_slice(&[VERSION, self.body.kind()]);
+        out.extend_from_slice(&[version, self.body.kind()]);
         out.extend_from_slice(&epoch.to_le_bytes());
         out.extend_from_slice(&sender.to_le_bytes());
         out.extend_from_slice(&incarnation.to_le_bytes());
@@ -44,7 +44,7 @@ impl Datagram<'_> {
 impl Body<'_> {
     fn kind(&self) -> u8 {
         match self {
-            Body::Clock { .. } => CLOCK,
+            Body::Clock(_) => CLOCK,
             Body::Probe(_) => PROBE,
             Body::Control(..) => CONTROL,
             Body::Data(_) => DATA,
@@ -57,12 +57,7 @@ impl Body<'_> {
 
     fn encode(&self, header: &Header, out: &mut Vec<u8>) {
         match self {
-            Body::Clock { wants_answer, heard } => {
-                out.push(u8::from(*wants_answer));
-                for GroupId(group) in heard.iter().take(MAX_GROUPS) {
-                    out.extend_from_slice(&group.to_le_bytes());
-                }
-            }
+            Body::Clock(clock) => clock.encode(header.version, out),
             Body::Probe(GroupId(group)) => out.extend_from_slice(&group.to_le_bytes()),
             Body::Control(to, message) => {
                 let (tag, GroupId(group), members) = match *to {

@@ -1,0 +1,200 @@
+use alloc::vec;
+
+use slotcast_protocol::{Delivery, Membership, TargetId};
+use slotcast_transport::{Datagram, Key, PeerChange};
+use slotcast_units::{Rate, Span, Time};
+
+use super::*;
+use crate::config::{NetworkConfig, Times};
+use crate::effect::Effect;
+use crate::map::{FailureDomain, MapNode};
+
+const OLDER: Versions = Versions { lowest: 2, highest: 2 };
+const PRESENT: Versions = Versions::ALL;
+const NEXT: Versions = Versions { lowest: 3, highest: 5 };
+const FUTURE: Versions = Versions { lowest: 4, highest: 5 };
+
+fn map() -> ClusterMap {
+    let node = |number: u32| MapNode {
+        number,
+        address: ([10, 0, 0, 1 + number as u8], 7481).into(),
+        targets: vec![TargetId(number)],
+        membership: Membership::Active,
+    };
+    ClusterMap {
+        epoch: 4,
+        group_size: 3,
+        replicas: 2,
+        failure_domain: FailureDomain::Node,
+        delivery: Delivery::Unicast,
+        data_rate: Rate::from_bps(1_000_000_000),
+        trip: Span::from_us(100),
+        datagram: 1452,
+        multicast: None,
+        nodes: (0..3).map(node).collect(),
+        seats: None,
+    }
+}
+
+/// The same with two seats exchanged.
+fn other_map() -> ClusterMap {
+    ClusterMap { seats: Some(vec![vec![TargetId(0), TargetId(2), TargetId(1)]]), ..map() }
+}
+
+/// Two of three nodes on a network that is fair.
+struct Pair {
+    now: Time,
+    links: [Link; 2],
+    sequence: u64,
+    events: [Vec<LinkEvent>; 2],
+}
+
+impl Pair {
+    fn new(maps: &[ClusterMap; 2], versions: [Versions; 2]) -> Pair {
+        let now = Time::from_ns(1_000_000_000);
+        let link = |node: usize| {
+            let groups = maps[node].groups().expect("three targets");
+            let (map, gone_after) = (maps[node].clone(), Span::from_secs(60));
+            let versions = versions[node];
+            let config = NetworkConfig { map, gone_after, max_chunk: 1 << 20, versions };
+            let own = (node as u32, now);
+            let mut link =
+                Link::new(now, own, &config, &groups, Times::production(Span::from_ms(3)));
+            link.join(now);
+            link
+        };
+        Pair { now, links: [link(0), link(1)], sequence: 0, events: Default::default() }
+    }
+
+    /// Lets a second pass.
+    fn run(&mut self) {
+        for _ in 0..100 {
+            self.now += Span::from_ms(10);
+            for node in 0..2 {
+                let mut effects = Vec::new();
+                self.links[node].wake(self.now, &mut effects, &mut self.events[node]);
+                self.carry(node, effects);
+            }
+        }
+    }
+
+    /// Datagrams travel as bytes, and what a program of this version does not know is refused.
+    fn carry(&mut self, from: usize, effects: Vec<Effect>) {
+        for effect in effects {
+            let Effect::Send(to, mut datagram) = effect else { continue };
+            let node = 1 - from;
+            let places = [from, node].map(|of| map().nodes[of].address);
+            if to != places[1] {
+                continue;
+            }
+            self.sequence += 1;
+            datagram.header.sequence = self.sequence;
+            let (key, mut bytes) = (Key::new(&[1; 32]), Vec::new());
+            datagram.encode(&key, &mut bytes);
+            let Ok(datagram) = Datagram::decode(&key, &bytes) else { continue };
+            let mut answers = Vec::new();
+            let (now, events) = (self.now, &mut self.events[node]);
+            self.links[node].datagram(now, (places[0], None), &datagram, &mut answers, events);
+            self.carry(node, answers);
+        }
+    }
+
+    /// What each knows of the other.
+    fn peers(&self) -> [crate::link::PeerStatus; 2] {
+        [0, 1].map(|node| {
+            let peers = self.links[node].peers(self.now);
+            peers.into_iter().find(|peer| peer.node == 1 - node as u32).expect("it is in the map")
+        })
+    }
+
+    fn refusals(&mut self, node: usize) -> Vec<PeerRefusal> {
+        let refusal = |event| match event {
+            LinkEvent::Refused(_, refusal) => Some(refusal),
+            _ => None,
+        };
+        self.events[node].drain(..).filter_map(refusal).collect()
+    }
+}
+
+#[test]
+fn two_nodes_speak_the_highest_version_that_both_know() {
+    for (one, other, agreed) in [
+        (PRESENT, PRESENT, 3),
+        (OLDER, PRESENT, 2),
+        (PRESENT, OLDER, 2),
+        (OLDER, OLDER, 2),
+        (PRESENT, NEXT, 3),
+        (NEXT, PRESENT, 3),
+    ] {
+        let mut pair = Pair::new(&[map(), map()], [one, other]);
+        pair.run();
+        for peer in pair.peers() {
+            assert!(peer.is_up && peer.refusal.is_none(), "{one} and {other}: {peer:?}");
+            assert_eq!(peer.version, Some(agreed), "{one} and {other}");
+        }
+        assert!([0, 1].map(|node| pair.refusals(node)).concat().is_empty());
+    }
+}
+
+#[test]
+fn nodes_without_a_version_in_common_say_so_once() {
+    let mut pair = Pair::new(&[map(), map()], [PRESENT, FUTURE]);
+    pair.run();
+    let refusals = [(PRESENT, FUTURE), (FUTURE, PRESENT)]
+        .map(|(ours, theirs)| PeerRefusal::Version { theirs, ours });
+    for (node, (peer, refusal)) in pair.peers().into_iter().zip(refusals).enumerate() {
+        assert_eq!((peer.is_up, peer.refusal), (false, Some(refusal)));
+        assert_eq!(pair.refusals(node), [refusal]);
+        assert!(pair.links[node].counters().version > 5);
+    }
+    assert!(refusals[0].remedy().contains("upgrade this node"));
+    assert!(refusals[1].remedy().contains("upgrade that node"));
+}
+
+#[test]
+fn nodes_with_different_layouts_of_one_epoch_do_not_believe_each_other() {
+    let mut pair = Pair::new(&[map(), other_map()], [PRESENT; 2]);
+    pair.run();
+    for (node, peer) in pair.peers().into_iter().enumerate() {
+        let refusal = peer.refusal.expect("it has another layout");
+        assert!(!peer.is_up && matches!(refusal, PeerRefusal::Layout { epoch: 4, .. }));
+        assert_eq!(pair.refusals(node), [refusal]);
+    }
+    // Somebody gives both the same map.
+    let later = ClusterMap { epoch: 5, ..map() };
+    let groups = later.groups().expect("three targets");
+    for (link, events) in pair.links.iter_mut().zip(&mut pair.events) {
+        link.take(pair.now, (&later, &groups), events);
+    }
+    pair.run();
+    assert!(pair.peers().iter().all(|peer| peer.is_up && peer.refusal.is_none()));
+    // An older program does not say which layout it has, and nobody knows better.
+    let mut pair = Pair::new(&[map(), other_map()], [PRESENT, OLDER]);
+    pair.run();
+    assert!(pair.peers().iter().all(|peer| peer.is_up));
+}
+
+#[test]
+fn a_node_of_an_earlier_epoch_is_compared_with_what_that_was() {
+    for (behind, is_believed) in [(map(), true), (other_map(), false)] {
+        let mut pair = Pair::new(&[map(), behind], [PRESENT; 2]);
+        let later = map().with_draining(2).expect("two are enough");
+        let groups = later.groups().expect("three targets");
+        let mut events = Vec::new();
+        pair.links[0].take(pair.now, (&later, &groups), &mut events);
+        pair.run();
+        let changes = pair.events[0]
+            .iter()
+            .filter(|event| matches!(event, LinkEvent::Peer(1, PeerChange::Up | PeerChange::Down)));
+        assert_eq!(
+            (changes.count(), pair.peers()[0].is_up),
+            (usize::from(is_believed), is_believed)
+        );
+        // When the other one follows, nothing is interrupted.
+        pair.links[1].take(pair.now, (&later, &groups), &mut events);
+        pair.events[1].clear();
+        pair.run();
+        assert!(pair.peers()[1].is_up);
+        assert!(!is_believed || pair.events[1].is_empty(), "{:?}", pair.events[1]);
+    }
+}
