@@ -42,6 +42,10 @@ impl Segments {
     /// Carries out one operation; false if there is none.
     fn step(&mut self) -> Outcome<bool> {
         self.heed()?;
+        if let Some(work) = self.store.take_work() {
+            self.store.handle(Input::Worked(work.run()), &mut self.effects);
+            return Ok(true);
+        }
         let Some((id, op)) = self.to_do.pop_front() else { return Ok(false) };
         let output = self.carry_out(op)?;
         self.store.handle(Input::Disk(id, Ok(output)), &mut self.effects);
@@ -55,6 +59,7 @@ impl Segments {
                 Effect::Disk(id, op) => self.to_do.push_back((id, op)),
                 Effect::Stored { .. } => self.stored += 1,
                 Effect::Opened => self.is_open = true,
+                Effect::Work => {}
                 other => return Err(format!("{other:?}").into()),
             }
         }

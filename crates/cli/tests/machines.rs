@@ -159,6 +159,10 @@ impl Played {
                     self.disk.waiting.push_back((id, op));
                 }
             }
+            if let Some(work) = self.target.take_work() {
+                self.target.handle(now, TargetInput::Worked(work.run()), &mut self.outbox);
+                continue;
+            }
             let is_free = |(_, op): &(OpId, Op)| !matches!(op, Op::Write { .. });
             let next = self.disk.waiting.iter().position(|waiting| is_free(waiting) || release);
             let Some((id, op)) = next.and_then(|n| self.disk.waiting.remove(n)) else { break };

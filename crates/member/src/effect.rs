@@ -21,6 +21,9 @@ use crate::map::ClusterMap;
 pub enum Effect {
     /// Carry out a disk operation of a target, and report it with [`Input::Disk`](crate::Input::Disk).
     Disk(TargetId, OpId, Op),
+    /// Take the work of a target with [`Member::take_work`](crate::Member::take_work), run it where nobody waits for it,
+    /// and report it with [`Input::Worked`](crate::Input::Worked).
+    Work(TargetId),
     /// Give a datagram the next sequence number of this incarnation, seal it and send it, now. Datagrams are
     /// numbered when they leave: receivers take what is far behind others for repeated.
     Send(SocketAddr, Datagram<'static>),

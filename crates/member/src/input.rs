@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use core::net::SocketAddr;
 
 use slotcast_protocol::{ChunkId, GroupId, TargetId};
-use slotcast_store::{Content, DiskError, OpId, Output};
+use slotcast_store::{Content, DiskError, OpId, Output, Worked};
 use slotcast_transport::Datagram;
 
 use crate::map::ClusterMap;
@@ -27,7 +27,7 @@ pub enum Request {
 }
 
 /// One thing that has happened.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "most are datagrams, and a box for each costs more")]
 pub enum Input<'a> {
     /// A client wants something.
@@ -46,6 +46,8 @@ pub enum Input<'a> {
     Left(u32),
     /// A disk operation of a target has ended.
     Disk(TargetId, OpId, Result<Output, DiskError>),
+    /// The work is done that was taken from a target.
+    Worked(TargetId, Worked),
     /// The folder of a target has disappeared.
     DiskGone(TargetId),
     /// A chunk is to be removed from a target, as the collection of garbage decides. Nobody is told: what a

@@ -9,7 +9,7 @@ use core::fmt;
 use core::net::SocketAddr;
 
 use slotcast_protocol::{ChunkId, GroupId, TargetId};
-use slotcast_store::{DiskError, OpId, Output};
+use slotcast_store::{DiskError, OpId, Output, Work};
 use slotcast_transport::{Datagram, Key};
 use slotcast_units::Time;
 
@@ -31,6 +31,8 @@ enum Heard {
     },
     Left(u32),
     Disk(TargetId, OpId, Result<Output, DiskError>),
+    /// Who plays it does the work anew.
+    Worked(TargetId),
     DiskGone(TargetId),
     Remove(TargetId, ChunkId),
     Map(Box<ClusterMap>),
@@ -88,6 +90,7 @@ impl Tape {
             }
             Input::Left(transfer) => Heard::Left(*transfer),
             Input::Disk(target, op, result) => Heard::Disk(*target, *op, result.clone()),
+            Input::Worked(target, _) => Heard::Worked(*target),
             Input::DiskGone(target) => Heard::DiskGone(*target),
             Input::Remove(target, chunk) => Heard::Remove(*target, *chunk),
             Input::Map(map) => Heard::Map(map.clone()),
@@ -149,6 +152,15 @@ impl Tape {
                 }
                 Heard::Left(transfer) => Input::Left(transfer),
                 Heard::Disk(target, op, result) => Input::Disk(target, op, result),
+                Heard::Worked(target) => match member.take_work(target).map(Work::run) {
+                    Some(worked) => Input::Worked(target, worked),
+                    None => {
+                        let now = "there is none".into();
+                        let (heard, then) = (heard.name().into(), "there was work".into());
+                        let entry = Some(entry);
+                        return Err(Box::new(Difference { entry, heard, then, now }));
+                    }
+                },
                 Heard::DiskGone(target) => Input::DiskGone(target),
                 Heard::Remove(target, chunk) => Input::Remove(target, chunk),
                 Heard::Map(map) => Input::Map(map),
@@ -192,6 +204,7 @@ impl Heard {
             Heard::Datagram { .. } => "a datagram",
             Heard::Left(_) => "a transfer has left",
             Heard::Disk(..) => "a disk operation has ended",
+            Heard::Worked(_) => "work is done",
             Heard::DiskGone(_) => "a disk is gone",
             Heard::Remove(..) => "a removal",
             Heard::Map(_) => "a map",

@@ -14,8 +14,8 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, unbounded};
-use slotcast_node::{Disk, DiskResult, Folder, Report};
-use slotcast_store::{Content, Effect, Input, OpId, Store, Ticket};
+use slotcast_node::{Disk, Done, Folder, Report};
+use slotcast_store::{Content, Effect, Input, Store, Ticket};
 
 const TOTAL: usize = 512 << 20;
 const AT_A_TIME: u64 = 16;
@@ -23,7 +23,7 @@ const AT_A_TIME: u64 = 16;
 struct Rig {
     store: Store,
     disk: Disk,
-    done: Receiver<(OpId, DiskResult)>,
+    done: Receiver<Done>,
     effects: Vec<Effect>,
 }
 
@@ -32,7 +32,7 @@ impl Rig {
         let folder = Folder::open(path, 64 << 20).expect("a folder");
         let config = folder.config();
         let (tell, done) = unbounded();
-        let report: Report = Arc::new(move |id, result| drop(tell.send((id, result))));
+        let report: Report = Arc::new(move |done| drop(tell.send(done)));
         let disk = Disk::start(folder, 2, Arc::default(), 96, None, &report).expect("threads");
         let mut effects = Vec::new();
         let store = Store::open(config, &mut effects);
@@ -47,12 +47,18 @@ impl Rig {
         for effect in std::mem::take(&mut self.effects) {
             match effect {
                 Effect::Disk(id, op) => self.disk.ask(id, op),
+                Effect::Work => {
+                    self.store.take_work().into_iter().for_each(|work| self.disk.work(work));
+                }
                 other => others.push(other),
             }
         }
         if others.is_empty() {
-            let (id, result) = self.done.recv().expect("the disk lives");
-            self.store.handle(Input::Disk(id, result), &mut self.effects);
+            let input = match self.done.recv().expect("the disk lives") {
+                Done::Op(id, result) => Input::Disk(id, result),
+                Done::Work(worked) => Input::Worked(worked),
+            };
+            self.store.handle(input, &mut self.effects);
         }
         others
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
-use slotcast_store::{Content, DiskError, Op, OpId, Output, SegmentId};
+use slotcast_store::{Content, DiskError, Op, OpId, Output, SegmentId, Work, Worked};
 use slotcast_units::Rate;
 
 use crate::buffers::{Buffer, Buffers};
@@ -22,10 +22,22 @@ use crate::open_segments::{OpenSegments, SegmentFile, Way};
 /// What an operation came to.
 pub type DiskResult = Result<Output, DiskError>;
 
-/// Told of every operation that has ended, from the thread that carried it out.
-pub type Report = Arc<dyn Fn(OpId, DiskResult) + Send + Sync>;
+/// What a thread of a disk has done.
+#[derive(Debug)]
+pub enum Done {
+    /// An operation has ended.
+    Op(OpId, DiskResult),
+    /// Work of the store is done.
+    Work(Worked),
+}
 
-type Task = (OpId, Op);
+/// Told of everything that is done, from the thread that did it.
+pub type Report = Arc<dyn Fn(Done) + Send + Sync>;
+
+enum Task {
+    Op(OpId, Op),
+    Work(Work),
+}
 
 /// A store writes one batch at a time, and beside it the footer of the segment before.
 pub(crate) const WRITERS: usize = 2;
@@ -240,14 +252,23 @@ impl Disk {
     /// Begins an operation.
     pub fn ask(&self, id: OpId, op: Op) {
         if let Err((error, report)) = &self.files {
-            return report(id, Err(*error));
+            return report(Done::Op(id, Err(*error)));
         }
         // Puts wait for these: what takes long, as making a segment does, must not be in their way.
         let is_write = matches!(op, Op::Write { .. });
         let queue = if is_write { &self.writes } else { &self.others };
         if let Some(queue) = queue {
             // The threads live as long as the queues: this cannot fail.
-            let _ = queue.send((id, op));
+            let _ = queue.send(Task::Op(id, op));
+        }
+    }
+
+    /// Has work of the store done by one of the threads that read.
+    pub fn work(&self, work: Work) {
+        match (&self.files, &self.others) {
+            (Ok(_), Some(queue)) => drop(queue.send(Task::Work(work))),
+            (Err((_, report)), _) => report(Done::Work(work.run())),
+            (Ok(_), None) => {}
         }
     }
 }
@@ -285,7 +306,8 @@ fn spawn(
         let mut gather = Gather::default();
         loop {
             match tasks.recv_timeout(LOOK) {
-                Ok((id, op)) => {
+                Ok(Task::Work(work)) => report(Done::Work(work.run())),
+                Ok(Task::Op(id, op)) => {
                     let limit = files.limit.as_ref();
                     let until = limit.map(|limit| limit.begin(content_of(&op)));
                     let result =
@@ -293,7 +315,7 @@ fn spawn(
                     if let (Some(limit), Some(until)) = (limit, until) {
                         limit.wait(until);
                     }
-                    report(id, result);
+                    report(Done::Op(id, result));
                 }
                 Err(RecvTimeoutError::Timeout) => drop(files.look()),
                 Err(RecvTimeoutError::Disconnected) => return,

@@ -95,7 +95,7 @@ pub use admission::{
 };
 pub use buffers::Buffers;
 pub use clock::Clock;
-pub use disk::{Disk, DiskResult, Report};
+pub use disk::{Disk, DiskResult, Done, Report};
 pub use folder::{Folder, FolderError, Refusal};
 pub use limits::{BODY_MEMORY, BODY_SIZES, HEADER_SIZES, Limits, MIN_RATE, MIN_TIMEOUT};
 pub use network::measure;

@@ -17,13 +17,13 @@ use slotcast_member::{
 };
 use slotcast_protocol::tape::{InitiatorEntry, TargetEntry};
 use slotcast_protocol::{ChunkId, Failure, GroupId, TargetId};
-use slotcast_store::{Content, OpId};
+use slotcast_store::Content;
 use slotcast_transport::Datagram;
 use slotcast_units::{Span, Time};
 use tokio::sync::oneshot;
 
 use crate::clock::Clock;
-use crate::disk::{Disk, DiskResult};
+use crate::disk::{Disk, Done};
 use crate::journal::Journal;
 use crate::network::{Network, Post};
 
@@ -46,7 +46,7 @@ pub(crate) enum Event {
     Holders(ChunkId, oneshot::Sender<Holders>),
     /// Look at the member.
     Look(Look),
-    Disk(TargetId, OpId, DiskResult),
+    Disk(TargetId, Done),
     /// The pieces of a transfer have left.
     Left(u32),
 }
@@ -150,7 +150,10 @@ impl Reactor {
                 self.ask(Request::Holders(chunk), Asker::Holders(reply));
             }
             Event::Look(look) => look(&mut self.member, self.clock.now()),
-            Event::Disk(target, op, result) => self.tell(Input::Disk(target, op, result)),
+            Event::Disk(target, Done::Op(op, result)) => {
+                self.tell(Input::Disk(target, op, result));
+            }
+            Event::Disk(target, Done::Work(worked)) => self.tell(Input::Worked(target, worked)),
             Event::Left(transfer) => self.tell(Input::Left(transfer)),
         }
     }
@@ -227,6 +230,13 @@ impl Reactor {
                 Effect::Disk(target, id, op) => {
                     if let Some(disk) = self.disks.get(&target) {
                         disk.ask(id, op);
+                    }
+                }
+                Effect::Work(target) => {
+                    if let Some(disk) = self.disks.get(&target)
+                        && let Some(work) = self.member.take_work(target)
+                    {
+                        disk.work(work);
                     }
                 }
                 Effect::Send(to, datagram) => {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, unbounded};
 use rustix::process::{Resource, Rlimit, setrlimit};
-use slotcast_node::{Disk, DiskResult, Folder, Node, NodeConfig, Report};
+use slotcast_node::{Disk, DiskResult, Done, Folder, Node, NodeConfig, Report};
 use slotcast_store::{Op, OpId, Output, SegmentId, StoreStatus};
 
 use nine_targets::{config, content};
@@ -86,7 +86,10 @@ fn more_segments_than_files_are_served() {
 /// A disk with one segment, written and closed again, and nothing under way.
 fn disk_with_a_segment(folder: Folder) -> (Disk, Receiver<(OpId, DiskResult)>) {
     let (tell, done) = unbounded();
-    let report: Report = Arc::new(move |id, result| drop(tell.send((id, result))));
+    let report: Report = Arc::new(move |done| {
+        let Done::Op(id, result) = done else { panic!("no work was asked for") };
+        drop(tell.send((id, result)));
+    });
     let disk = Disk::start(folder, 2, Arc::default(), 8, None, &report).expect("threads");
     let segment = SegmentId(0);
     disk.ask(OpId(1), Op::Create { segment, length: 64 << 10 });

@@ -2,7 +2,7 @@
 //! put one. The disk is made up: full segments of 64 MiB, with names from a counter.
 //!
 //! ```sh
-//! cargo run -p slotcast-store --example index_memory -- [CHUNKS] [KIB-A-CHUNK]
+//! cargo run -p slotcast-store --example index_memory -- [CHUNKS] [KIB-A-CHUNK] [OF-THEM-REMOVED]
 //! ```
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures wall time")]
 
@@ -12,12 +12,13 @@ use std::time::Instant;
 use bytes::Bytes;
 use slotcast_protocol::ChunkId;
 use slotcast_store::{
-    Config, Content, Effect, Identity, Input, Op, OpId, Output, SegmentId, Store, Ticket,
+    Config, Content, Effect, Identity, Input, Op, OpId, Output, SegmentId, Store, Ticket, Work,
 };
 
 const CHUNKS: u64 = 10_000_000;
 const LOOKUPS: u64 = 1_000_000;
 const PUTS: u64 = 200_000;
+const REMOVAL: u32 = 1 << 31;
 const IDENTITY: [u8; 32] = [7; 32];
 
 /// The name of a chunk that is there: as evenly spread as hashes, and quicker to make.
@@ -41,15 +42,21 @@ fn in_segment(length: u32) -> u64 {
     ((64 << 20) - 64) / u64::from(length + 64 + 48)
 }
 
-/// The list at the end of a segment, as the store writes it, and its trailer.
-fn footer(segment: SegmentId, chunks: u64, length: u32) -> (Vec<u8>, [u8; 64]) {
+/// The end of a segment, as the store writes it: a list of what is there, and its trailer.
+fn footer(segment: SegmentId, (chunks, removed): (u64, u64), length: u32) -> Vec<u8> {
     let first = u64::from(segment.0) * in_segment(length);
+    let records = chunks + removed;
     let mut entries = Vec::new();
-    for (place, n) in (0u32..).zip(first..chunks.min(first + in_segment(length))) {
-        entries.extend_from_slice(&name(n).0);
+    for (place, n) in (0u32..).zip(first..records.min(first + in_segment(length))) {
+        // The removals are behind all puts, and of a few chunks in each segment: there is nothing to compact.
+        let (chunk, what) = match n.checked_sub(chunks) {
+            None => (n, length),
+            Some(n) => (n * (chunks / removed), REMOVAL),
+        };
+        entries.extend_from_slice(&name(chunk).0);
         entries.extend_from_slice(&(n + 1).to_le_bytes());
         entries.extend_from_slice(&(place * (length + 64)).to_le_bytes());
-        entries.extend_from_slice(&length.to_le_bytes());
+        entries.extend_from_slice(&what.to_le_bytes());
     }
     let mut trailer = [0; 64];
     trailer[..4].copy_from_slice(b"SLCF");
@@ -59,7 +66,8 @@ fn footer(segment: SegmentId, chunks: u64, length: u32) -> (Vec<u8>, [u8; 64]) {
     trailer[24..32].copy_from_slice(&check(&entries));
     let all = check(&trailer[..56]);
     trailer[56..].copy_from_slice(&all);
-    (entries, trailer)
+    entries.extend_from_slice(&trailer);
+    entries
 }
 
 /// A store on the made-up disk.
@@ -67,10 +75,12 @@ struct Target {
     store: Store,
     effects: Vec<Effect>,
     operations: VecDeque<(OpId, Op)>,
+    work: Option<Work>,
     chunks: u64,
+    removed: u64,
     length: u32,
-    /// Of the segment that was looked at last.
-    entries: Vec<u8>,
+    /// Time that the made-up disk took.
+    disk_seconds: f64,
     is_open: bool,
     stored: u64,
 }
@@ -79,16 +89,20 @@ impl Target {
     fn carry_out(&mut self, op: &Op) -> Output {
         match op {
             Op::List => {
-                let count =
-                    u32::try_from(self.chunks.div_ceil(in_segment(self.length))).expect("32 bits");
+                let records = self.chunks + self.removed;
+                let count = records.div_ceil(in_segment(self.length));
+                let count = u32::try_from(count).expect("32 bits");
                 Output::Segments((0..count).map(SegmentId).collect())
             }
-            Op::Read { segment, length: 64, .. } => {
-                let (entries, trailer) = footer(*segment, self.chunks, self.length);
-                self.entries = entries;
-                Output::Bytes(Bytes::copy_from_slice(&trailer))
+            Op::Read { segment, offset, length } => {
+                let footer = footer(*segment, (self.chunks, self.removed), self.length);
+                // Nothing is read but ends of segments.
+                let end = usize::try_from((64 << 20) - offset).expect("the end of a segment");
+                let mut bytes = vec![0; end.saturating_sub(footer.len())];
+                bytes.extend_from_slice(&footer[footer.len().saturating_sub(end)..]);
+                bytes.truncate(usize::try_from(*length).expect("a short read"));
+                Output::Bytes(Bytes::from(bytes))
             }
-            Op::Read { .. } => Output::Bytes(Bytes::from(std::mem::take(&mut self.entries))),
             _ => Output::Done,
         }
     }
@@ -99,13 +113,20 @@ impl Target {
             for effect in self.effects.drain(..) {
                 match effect {
                     Effect::Disk(id, op) => self.operations.push_back((id, op)),
+                    Effect::Work => self.work = self.store.take_work(),
                     Effect::Opened => self.is_open = true,
                     Effect::Stored { .. } => self.stored += 1,
                     other => panic!("{other:?}"),
                 }
             }
+            if let Some(work) = self.work.take() {
+                self.store.handle(Input::Worked(work.run()), &mut self.effects);
+                continue;
+            }
             let Some((id, op)) = self.operations.pop_front() else { return };
+            let start = Instant::now();
             let output = self.carry_out(&op);
+            self.disk_seconds += start.elapsed().as_secs_f64();
             self.store.handle(Input::Disk(id, Ok(output)), &mut self.effects);
         }
     }
@@ -125,16 +146,26 @@ fn main() {
     let argument = |n| std::env::args().nth(n).map(|text| text.parse().expect("a number"));
     let chunks = argument(1).unwrap_or(CHUNKS);
     let length = u32::try_from(argument(2).unwrap_or(1024) << 10).expect("a short chunk");
+    let removed = argument(3).unwrap_or(0);
     let [before, _] = memory();
     let start = Instant::now();
     let mut effects = Vec::new();
     let store = Store::open(Config::new(Identity(IDENTITY)), &mut effects);
-    let (operations, entries) = (VecDeque::new(), Vec::new());
-    let mut target =
-        Target { store, effects, operations, chunks, length, entries, is_open: false, stored: 0 };
+    let mut target = Target {
+        store,
+        effects,
+        operations: VecDeque::new(),
+        work: None,
+        chunks,
+        removed,
+        length,
+        disk_seconds: 0.0,
+        is_open: false,
+        stored: 0,
+    };
     target.run();
-    assert!(target.is_open && target.store.statistics().chunks == chunks);
-    let seconds = start.elapsed().as_secs_f64();
+    assert!(target.is_open && target.store.statistics().chunks == chunks - removed);
+    let seconds = start.elapsed().as_secs_f64() - target.disk_seconds;
     let [now, most] = memory().map(|bytes| (bytes - before) / chunks as f64);
     println!("{chunks} chunks in {} segments", target.store.statistics().segments);
     println!("memory: {now:.1} bytes a chunk, {most:.1} while it was opened");

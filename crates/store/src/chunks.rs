@@ -36,6 +36,7 @@ impl Format {
         }
     }
 
+    /// The segment of the chunk has this slot.
     fn encode(&self, live: &Live, slot: u32) -> Value {
         let line = u64::from(live.place.offset) / HEADER as u64;
         let place = u64::from(slot) * self.lines + line;
@@ -110,6 +111,16 @@ impl Chunks {
     pub(crate) fn set(&mut self, chunk: &ChunkId, live: &Live, segments: &Segments) {
         let slot = segments.slot(live.place.segment);
         self.table.set(chunk, &self.format.encode(live, slot));
+    }
+
+    /// What [`Chunks::fill`] takes for a chunk whose segment has this slot.
+    pub(crate) fn row(&self, chunk: &ChunkId, live: &Live, slot: u32) -> (ChunkId, Value) {
+        (*chunk, self.format.encode(live, slot))
+    }
+
+    /// As [`Table::fill`] does.
+    pub(crate) fn fill(&mut self, prefix: u64, depth: u32, rows: &[(ChunkId, Value)]) {
+        self.table.fill(prefix, depth, rows);
     }
 
     pub(crate) fn remove(&mut self, chunk: &ChunkId) {

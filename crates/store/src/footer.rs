@@ -16,12 +16,42 @@ pub(crate) struct Entry {
 }
 
 /// Length of an entry, and of the trailer after the last one.
-const ENTRY: usize = 48;
+pub(crate) const ENTRY: usize = 48;
 const TRAILER: usize = 64;
 const MAGIC: [u8; 4] = *b"SLCF";
 const REMOVAL: u32 = 1 << 31;
 /// Records begin at multiples of 64: these bits of an offset say how many replicas are wanted.
 const REPLICAS: u32 = 0xf;
+
+impl Entry {
+    /// As in a footer.
+    pub(crate) fn encode(&self) -> [u8; ENTRY] {
+        let Entry { record, offset } = self;
+        let removal = if record.kind == Kind::Removal { REMOVAL } else { 0 };
+        debug_assert!(offset & REPLICAS == 0, "a record begins at a multiple of 64");
+        let mut bytes = [0; ENTRY];
+        bytes[..32].copy_from_slice(&record.chunk.0);
+        bytes[32..40].copy_from_slice(&record.sequence.to_le_bytes());
+        bytes[40..44].copy_from_slice(&(offset | u32::from(record.replicas)).to_le_bytes());
+        bytes[44..].copy_from_slice(&(record.length | removal).to_le_bytes());
+        bytes
+    }
+
+    /// What [`Entry::encode`] made these of.
+    pub(crate) fn decode(bytes: &[u8; ENTRY]) -> Entry {
+        let number = |at: usize| u32::from_le_bytes(*bytes[at..].first_chunk().expect("48 bytes"));
+        let (offset, length) = (number(40), number(44));
+        let [replicas, ..] = (offset & REPLICAS).to_le_bytes();
+        let record = Record {
+            kind: if length & REMOVAL == 0 { Kind::Put } else { Kind::Removal },
+            chunk: ChunkId(*bytes.first_chunk().expect("48 bytes")),
+            sequence: u64::from(number(36)) << 32 | u64::from(number(32)),
+            length: length & !REMOVAL,
+            replicas: replicas_from(replicas),
+        };
+        Entry { record, offset: offset & !REPLICAS }
+    }
+}
 
 /// Length of a footer with `entries` entries.
 pub(crate) fn length(entries: usize) -> u64 {
@@ -33,20 +63,18 @@ pub(crate) const PROBE: u64 = TRAILER as u64;
 
 /// Reads the trailer of a segment of `size` bytes.
 pub(crate) fn probe(segment: SegmentId, size: u64) -> Op {
-    Op::Read { segment, offset: size - PROBE, length: PROBE }
+    tail(segment, size, PROBE)
+}
+
+/// Reads the last `length` bytes of a segment of `size` bytes.
+pub(crate) fn tail(segment: SegmentId, size: u64, length: u64) -> Op {
+    Op::Read { segment, offset: size - length, length }
 }
 
 /// The footer: it ends where the segment ends.
 pub(crate) fn encode(entries: &[Entry], data_end: u64, identity: &Identity) -> Bytes {
     let mut bytes = Vec::with_capacity(entries.len() * ENTRY + TRAILER);
-    for Entry { record, offset } in entries {
-        let removal = if record.kind == Kind::Removal { REMOVAL } else { 0 };
-        bytes.extend_from_slice(&record.chunk.0);
-        bytes.extend_from_slice(&record.sequence.to_le_bytes());
-        debug_assert!(offset & REPLICAS == 0, "a record begins at a multiple of 64");
-        bytes.extend_from_slice(&(offset | u32::from(record.replicas)).to_le_bytes());
-        bytes.extend_from_slice(&(record.length | removal).to_le_bytes());
-    }
+    entries.iter().for_each(|entry| bytes.extend_from_slice(&entry.encode()));
     let of_entries = identity.check(&bytes);
     let mut trailer = [0; TRAILER];
     trailer[..4].copy_from_slice(&MAGIC);
@@ -96,24 +124,17 @@ impl Trailer {
 
     /// The entries; none if they are not those that the trailer was written with.
     pub(crate) fn entries(&self, bytes: &[u8], identity: &Identity) -> Option<Vec<Entry>> {
-        if bytes.len() as u64 != self.length() || identity.check(bytes) != self.check {
-            return None;
-        }
-        let entry = |bytes: &[u8]| {
-            let length = u32::from_le_bytes(*bytes[44..].first_chunk()?);
-            let kind = if length & REMOVAL == 0 { Kind::Put } else { Kind::Removal };
-            let offset = u32::from_le_bytes(*bytes[40..].first_chunk()?);
-            let [replicas, ..] = (offset & REPLICAS).to_le_bytes();
-            let record = Record {
-                kind,
-                chunk: ChunkId(*bytes.first_chunk()?),
-                sequence: u64::from_le_bytes(*bytes[32..].first_chunk()?),
-                length: length & !REMOVAL,
-                replicas: replicas_from(replicas),
-            };
-            Some(Entry { record, offset: offset & !REPLICAS })
-        };
-        bytes.chunks_exact(ENTRY).map(entry).collect()
+        Some(self.checked(bytes, identity)?.iter().map(Entry::decode).collect())
+    }
+
+    /// The same, each still as in the footer.
+    pub(crate) fn checked<'a>(
+        &self,
+        bytes: &'a [u8],
+        identity: &Identity,
+    ) -> Option<&'a [[u8; ENTRY]]> {
+        let is_right = bytes.len() as u64 == self.length() && identity.check(bytes) == self.check;
+        is_right.then_some(bytes.as_chunks().0)
     }
 }
 

@@ -49,11 +49,18 @@
 //!         for effect in effects.drain(..) {
 //!             match effect {
 //!                 Effect::Disk(id, op) => disk.ask(id, op),
+//!                 // What takes long is done elsewhere, beside the disk.
+//!                 Effect::Work => {}
 //!                 other => found.push(other),
 //!             }
 //!         }
-//!         let Some((id, result)) = disk.step() else { return found };
-//!         store.handle(Input::Disk(id, result), &mut effects);
+//!         if let Some(work) = store.take_work() {
+//!             store.handle(Input::Worked(work.run()), &mut effects);
+//!         } else if let Some((id, result)) = disk.step() {
+//!             store.handle(Input::Disk(id, result), &mut effects);
+//!         } else {
+//!             return found;
+//!         }
 //!     }
 //! }
 //!
@@ -87,9 +94,10 @@ mod footer;
 mod index;
 mod opening;
 mod record;
+mod recovery;
+mod rows;
 mod scan;
 mod segments;
-mod sequences;
 mod store;
 mod sums;
 mod table;
@@ -99,6 +107,7 @@ use slotcast_disk::{content, io};
 pub use content::Content;
 pub use io::{DiskError, Op, OpId, Output, SegmentId};
 pub use record::Identity;
+pub use recovery::{Work, Worked};
 pub use store::{
     Config, Effect, Input, ReadError, Statistics, Store, StoreStatus, Ticket, WriteError,
 };

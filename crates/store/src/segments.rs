@@ -183,6 +183,24 @@ impl Segments {
         }
     }
 
+    /// Records of so many bytes together were found in a segment; all of them hold as far as is known.
+    pub(crate) fn found(&mut self, id: SegmentId, extents: u64) {
+        self.total.written += extents;
+        self.total.live += extents;
+        self.change(id, |segment| {
+            segment.written += short(extents);
+            segment.live += short(extents);
+        });
+    }
+
+    /// A record of `extent` bytes that was found does not hold; the segment in `slot` is not sealed yet. O(1).
+    pub(crate) fn void_in(&mut self, slot: u32, extent: u64) {
+        let segment = &mut self.segments[slot as usize];
+        debug_assert!(!segment.is_sealed, "it may be in a queue");
+        segment.live -= short(extent);
+        self.total.live -= extent;
+    }
+
     /// A record of `extent` bytes is on disk.
     pub(crate) fn wrote(&mut self, id: SegmentId, extent: u64) {
         self.insert(id);

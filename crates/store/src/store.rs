@@ -1,5 +1,6 @@
 //! The store: what it is told, and what it has the disk do.
 
+mod opening;
 mod reading;
 mod space;
 mod writing;
@@ -19,8 +20,9 @@ use crate::content::Content;
 use crate::footer::Entry;
 use crate::index::{Index, Place};
 use crate::io::{DiskError, Op, OpId, Output, SegmentId};
-use crate::opening::{Opening, Step, Unfinished};
+use crate::opening::{Opening, Unfinished};
 use crate::record::{BLOCK, Identity};
+use crate::recovery::{Work, Worked};
 
 /// A put, get or removal, numbered by whoever asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,6 +78,8 @@ pub enum Input {
     Remove(Ticket, ChunkId),
     /// A disk operation has ended.
     Disk(OpId, Result<Output, DiskError>),
+    /// The piece of work is done that was taken last.
+    Worked(Worked),
     /// The disk has disappeared: whatever is under way on it, nothing more is written.
     Gone,
     /// Somebody else may have made room on the disk: a full store looks for it.
@@ -87,6 +91,9 @@ pub enum Input {
 pub enum Effect {
     /// Carry this out, and report it with [`Input::Disk`].
     Disk(OpId, Op),
+    /// Take a piece of work with [`Store::take_work`], run it where nobody waits for it, and tell what came of it with
+    /// [`Input::Worked`]. Disk operations are carried out meanwhile.
+    Work,
     /// The store is open: it takes requests now.
     Opened,
     /// The store cannot be opened.
@@ -233,7 +240,9 @@ struct Reading {
 #[derive(Debug)]
 pub struct Store {
     config: Config,
-    opening: Option<(OpId, Box<Opening>)>,
+    opening: Option<Box<Opening>>,
+    /// A part of opening that nobody has taken yet.
+    work: Option<Work>,
     trouble: Option<StoreStatus>,
     index: Index,
     queue: Queue,
@@ -275,6 +284,7 @@ impl Store {
         let mut store = Store {
             config,
             opening: None,
+            work: None,
             trouble: None,
             index: Index::new(segment_size, config.compact_below),
             queue: Queue::default(),
@@ -293,8 +303,7 @@ impl Store {
             last_sequence: 0,
             statistics: Statistics::default(),
         };
-        let op = store.ask(Op::List, effects);
-        store.opening = Some((op, opening));
+        store.open_on(opening, effects);
         store
     }
 
@@ -361,6 +370,7 @@ impl Store {
             Input::Get(ticket, chunk) => self.get(ticket, chunk, effects),
             Input::Remove(ticket, chunk) => self.remove(ticket, chunk, effects),
             Input::Disk(op, result) => self.disk(op, result, effects),
+            Input::Worked(worked) => self.worked(worked, effects),
             Input::Gone => match self.status() {
                 // Its next operation will fail, and tell.
                 StoreStatus::Opening | StoreStatus::Failed(_) => {}
@@ -383,18 +393,9 @@ impl Store {
     }
 
     fn disk(&mut self, op: OpId, result: Result<Output, DiskError>, effects: &mut Vec<Effect>) {
-        if let Some((_, mut opening)) = self.opening.take_if(|(asked, _)| *asked == op) {
-            return match opening.done(result) {
-                Step::Ask(next) => {
-                    let op = self.ask(next, effects);
-                    self.opening = Some((op, opening));
-                }
-                Step::Failed(error) => {
-                    self.trouble = Some(StoreStatus::Failed(error));
-                    effects.push(Effect::NotOpened(error));
-                }
-                Step::Found(found) => self.opened(*found, effects),
-            };
+        if let Some(mut opening) = self.opening.take_if(|opening| opening.waits_for(op)) {
+            opening.done(op, result);
+            return self.open_on(opening, effects);
         }
         if let Some(reading) = self.reading.remove(&op) {
             self.read(&reading, result, effects);
@@ -410,23 +411,6 @@ impl Store {
         } else {
             self.written(op, &result, effects);
         }
-        self.pump(effects);
-    }
-
-    fn opened(&mut self, found: crate::opening::Found, effects: &mut Vec<Effect>) {
-        self.index = found.index;
-        self.newest = found.newest;
-        self.last_sequence = found.last_sequence;
-        self.statistics.lost = u64::from(found.damaged);
-        self.statistics.unreadable_segments = found.unreadable;
-        self.unsealed = found.unfinished;
-        if found.unreadable > 0 {
-            self.trouble = Some(StoreStatus::ReadOnly(DiskError::Failed));
-        }
-        if let Some((segment, Unfinished { entries, end })) = self.unsealed.pop() {
-            self.active = Some(Active { segment, entries, end });
-        }
-        effects.push(Effect::Opened);
         self.pump(effects);
     }
 

@@ -29,6 +29,23 @@ impl Sums {
         });
     }
 
+    /// A chunk is stored, as [`Sums::fold`] will make known. O(1).
+    pub(crate) fn add_finest(&mut self, chunk: &ChunkId, replicas: u8) {
+        let at = (1 << RANGE_BITS) + range_of(chunk, RANGE_BITS) as usize;
+        let range = &mut self.ranges[at];
+        range.sum = range.sum.wrapping_add(chunk_sum(chunk, replicas));
+        range.chunks += 1;
+    }
+
+    /// After finest ranges were added to, makes the sums of the wider ones. O(ranges).
+    pub(crate) fn fold(&mut self) {
+        for at in (1..1 << RANGE_BITS).rev() {
+            let (low, high) = (self.ranges[2 * at], self.ranges[2 * at + 1]);
+            let sum = low.sum.wrapping_add(high.sum);
+            self.ranges[at] = RangeSum { sum, chunks: low.chunks + high.chunks };
+        }
+    }
+
     /// It is not any more. O(1).
     pub(crate) fn remove(&mut self, chunk: &ChunkId, replicas: u8) {
         let sum = chunk_sum(chunk, replicas);

@@ -96,6 +96,25 @@ impl Table {
         }
     }
 
+    /// Adds these rows, in order, to a table that has none of names with the same first `depth` bits as `prefix`, nor
+    /// of later ones. A table that is filled so begins empty, and is whole when all prefixes had their turn in order.
+    /// O(rows).
+    pub(crate) fn fill(&mut self, prefix: u64, depth: u32, rows: &[(ChunkId, Value)]) {
+        debug_assert!(rows.is_sorted_by(|(a, _), (b, _)| a < b), "rows are in order");
+        if rows.len() > MAX_ROWS && depth < u64::BITS {
+            let bit = 1 << (u64::BITS - 1 - depth);
+            let (low, high) =
+                rows.split_at(rows.partition_point(|(name, _)| head_of(name) & bit == 0));
+            self.fill(prefix, depth + 1, low);
+            self.fill(prefix | bit, depth + 1, high);
+            return;
+        }
+        let mut leaf = Leaf::new(prefix, depth, self.value);
+        leaf.fill(&mut self.frames, rows);
+        self.len += rows.len();
+        self.leaves.insert(prefix, leaf);
+    }
+
     /// Removes the row, if there is one.
     pub(crate) fn remove(&mut self, name: &ChunkId) {
         let (prefix, leaf, frames) = self.leaf_mut(name);

@@ -17,6 +17,7 @@ use slotcast_protocol::{
     BidAnswer, Finder, FinderInput, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorInput,
     Members, Message, RepairInput, RequestId, TargetId,
 };
+use slotcast_store::Work;
 use slotcast_transport::SurveyAbout;
 use slotcast_units::{Size, Span, Time};
 
@@ -165,6 +166,9 @@ impl Member {
             Input::Disk(target, op, result) => {
                 self.tell_target(now, target, TargetInput::Disk(op, result));
             }
+            Input::Worked(target, worked) => {
+                self.tell_target(now, target, TargetInput::Worked(worked));
+            }
             Input::DiskGone(target) => self.tell_target(now, target, TargetInput::DiskGone),
             Input::Remove(target, chunk) => {
                 self.tell_target(now, target, TargetInput::Remove(chunk));
@@ -191,6 +195,11 @@ impl Member {
     /// Whether some of its targets are about to scan what they hold.
     pub fn expects_scan(&self) -> bool {
         !self.changing.is_empty()
+    }
+
+    /// The work of a target that [`Effect::Work`] was about.
+    pub fn take_work(&mut self, target: TargetId) -> Option<Work> {
+        self.targets.get_mut(&target)?.take_work()
     }
 
     /// Its targets.

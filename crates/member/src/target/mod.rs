@@ -27,7 +27,7 @@ use slotcast_protocol::{
 };
 use slotcast_store::{
     Content, DiskError, Effect as StoreEffect, Input as StoreInput, OpId, Output, Statistics,
-    Store, StoreStatus, Ticket,
+    Store, StoreStatus, Ticket, Work, Worked,
 };
 use slotcast_units::{Rate, Size, Span, Time};
 
@@ -55,6 +55,8 @@ pub enum TargetInput<'a> {
     Sent(RequestId),
     /// A disk operation has ended.
     Disk(OpId, Result<Output, DiskError>),
+    /// The work is done that was taken from it.
+    Worked(Worked),
     /// The disk has disappeared, as was seen without an operation that failed.
     DiskGone,
     /// It asked to look after its disk now.
@@ -272,6 +274,9 @@ impl StorageTarget {
                 }
                 self.store.handle(StoreInput::Disk(op, result), &mut self.store_effects);
             }
+            TargetInput::Worked(worked) => {
+                self.store.handle(StoreInput::Worked(worked), &mut self.store_effects);
+            }
             TargetInput::LookAtDisk => {
                 let next = self.disk_watch.look(now);
                 outbox.wants.extend(next.map(|time| (self.id, Want::LookAtDisk(time))));
@@ -456,6 +461,11 @@ impl StorageTarget {
     #[doc(hidden)]
     pub fn forget_promises(&mut self, now: Time) {
         self.negotiator.restart(now);
+    }
+
+    /// The work that its host is to have done. See [`Store::take_work`].
+    pub fn take_work(&mut self) -> Option<Work> {
+        self.store.take_work()
     }
 
     /// What its negotiator heard and did since it was last asked; nothing unless it records.

@@ -45,6 +45,7 @@ impl StorageTarget {
                 outbox.wants.extend(look.map(|time| (self.id, Want::LookAtDisk(time))));
                 outbox.effects.push(Effect::Disk(self.id, id, op));
             }
+            StoreEffect::Work => outbox.effects.push(Effect::Work(self.id)),
             StoreEffect::Opened => {
                 outbox.wants.push((self.id, Want::Opened));
                 // Before, there was nothing to scan.

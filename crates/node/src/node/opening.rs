@@ -74,7 +74,7 @@ fn open_disk(
     buffers: &Arc<Buffers>,
 ) -> Result<(slotcast_store::Config, Disk, Option<FolderError>), StartError> {
     let mailbox = mailbox.clone();
-    let report: Report = Arc::new(move |op, result| mailbox.put(Event::Disk(id, op, result)));
+    let report: Report = Arc::new(move |done| mailbox.put(Event::Disk(id, done)));
     let rate = parts.disk_rates.get(&id).copied().or(parts.limits.disk_rate);
     let max_open = parts.files.segment_files;
     let error = match folder {

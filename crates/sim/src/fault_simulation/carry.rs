@@ -33,6 +33,10 @@ impl Cluster {
                 }
                 agenda.at(now + delay, Event::Disk { node, target, incarnation, op });
             }
+            Effect::Work(target) => {
+                let delay = self.disk_times.exponential(self.plan.disk_delay);
+                agenda.at(now + delay, Event::Worked { node, target, incarnation });
+            }
             Effect::Send(to, mut datagram) => {
                 datagram.header.sequence = self.number(node);
                 let datagram = Rc::new(datagram);

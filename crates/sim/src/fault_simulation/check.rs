@@ -6,7 +6,7 @@ use slotcast_engine::Agenda;
 use slotcast_faults::{DiskFaults, SimulatedDisk};
 use slotcast_member::StorageTarget;
 use slotcast_protocol::{ChunkId, GroupId, TargetId};
-use slotcast_store::{Config, Effect, Input, Store, Ticket};
+use slotcast_store::{Config, Effect, Input, Store, Ticket, Work};
 use slotcast_units::{Span, Time};
 
 use super::catalogue::Known;
@@ -206,11 +206,12 @@ fn readable(config: Config, mut disk: SimulatedDisk) -> Vec<(ChunkId, u8)> {
     let mut effects = Vec::new();
     let mut store = Store::open(config, &mut effects);
     let mut found = Vec::new();
-    let mut is_asked = false;
+    let (mut is_asked, mut work) = (false, None::<Work>);
     loop {
         for effect in effects.drain(..) {
             match effect {
                 Effect::Disk(id, op) => disk.ask(id, op),
+                Effect::Work => work = store.take_work(),
                 Effect::Fetched(_, content) => {
                     let chunk = content.chunk();
                     found.extend(store.replicas(&chunk).map(|wanted| (chunk, wanted)));
@@ -218,7 +219,9 @@ fn readable(config: Config, mut disk: SimulatedDisk) -> Vec<(ChunkId, u8)> {
                 _ => {}
             }
         }
-        if let Some((id, result)) = disk.step() {
+        if let Some(work) = work.take() {
+            store.handle(Input::Worked(work.run()), &mut effects);
+        } else if let Some((id, result)) = disk.step() {
             store.handle(Input::Disk(id, result), &mut effects);
         } else if is_asked {
             return found;

@@ -78,6 +78,14 @@ impl Model for Cluster {
                     self.disk_done(now, node, target, op, agenda);
                 }
             }
+            Event::Worked { node, target, incarnation } => {
+                let member = self.nodes[node as usize].member.as_mut();
+                if let Some(work) = member.and_then(|member| member.take_work(target))
+                    && self.is_same(node, incarnation)
+                {
+                    self.tell(now, node, Input::Worked(target, work.run()), agenda);
+                }
+            }
             Event::Wake { node, incarnation } => {
                 if self.is_same(node, incarnation) {
                     self.nodes[node as usize].alarm = None;
@@ -184,6 +192,7 @@ impl Cluster {
         let (Event::Datagram { node, .. }
         | Event::Left { node, .. }
         | Event::Disk { node, .. }
+        | Event::Worked { node, .. }
         | Event::Wake { node, .. }
         | Event::Map { node, .. }) = event
         else {

@@ -12,6 +12,8 @@ pub(super) enum Event {
     Left { node: u32, incarnation: u32, transfer: u32 },
     /// A disk has carried something out.
     Disk { node: u32, target: TargetId, incarnation: u32, op: OpId },
+    /// The work of a target is done.
+    Worked { node: u32, target: TargetId, incarnation: u32 },
     /// A node asked to be woken.
     Wake { node: u32, incarnation: u32 },
     /// A map that was written reaches a node.
@@ -75,6 +77,7 @@ impl slotcast_engine::Event for Event {
             Event::Drain { node } => word(12, node, 0),
             Event::Join => word(13, 0, 0),
             Event::Look => word(14, 0, 0),
+            Event::Worked { node, target, .. } => word(15, node, target.0),
         }
     }
 }

@@ -302,6 +302,29 @@ impl Leaf {
         self.insert(frames, self.len, name, value);
     }
 
+    /// Takes these rows, in order, where there were none. O(rows).
+    pub(super) fn fill(&mut self, frames: &mut Frames, rows: &[(ChunkId, Value)]) {
+        debug_assert!(self.len == 0, "there are rows already");
+        let (width, count, left_out) = (self.width, self.rows_in_frame, self.left_out());
+        self.rings.reserve_exact(rows.len().div_ceil(count));
+        for rows in rows.chunks(count) {
+            let ring = Ring::new(frames.take());
+            self.rings.push(ring);
+            let places = frames.get_mut(ring.frame()).chunks_exact_mut(width);
+            for (place, (name, value)) in places.zip(rows) {
+                let (of_name, of_value) = place.split_at_mut(32 - left_out);
+                of_name.copy_from_slice(&name.0[left_out..]);
+                of_value.copy_from_slice(&value[..self.value]);
+                let bucket = self.bucket_of(name);
+                self.starts[bucket + 1] += 1;
+            }
+        }
+        self.len = rows.len();
+        for bucket in 1..self.starts.len() {
+            self.starts[bucket] += self.starts[bucket - 1];
+        }
+    }
+
     /// Gives its frames back.
     pub(super) fn clear(&mut self, frames: &mut Frames) {
         mem::take(&mut self.rings).into_iter().for_each(|ring| frames.give_back(ring.frame()));

@@ -38,6 +38,35 @@ fn check(table: &Table, plain: &BTreeMap<ChunkId, u64>, from: ChunkId) {
     }
 }
 
+/// Fills the table in sections of names that begin with the same `depth` bits.
+fn fill(table: &mut Table, plain: &BTreeMap<ChunkId, u64>, depth: u32) {
+    for section in 0..1u64 << depth {
+        let of_section = |name: &&ChunkId| head_of(name) >> (u64::BITS - depth) == section;
+        let names = plain.keys().filter(of_section);
+        let rows: Vec<_> = names.map(|name| (*name, value(plain[name]))).collect();
+        table.fill(section << (u64::BITS - depth), depth, &rows);
+    }
+}
+
+/// Names that are alike share a leaf here as well, and frames are as full as others.
+#[test]
+fn a_table_is_filled_whatever_the_names() {
+    let alike = |n: u64| {
+        let mut bytes = name(n).0;
+        bytes[..(n % 9) as usize].fill(0x5a);
+        ChunkId(bytes)
+    };
+    let plain: BTreeMap<_, _> = (0..30_000).map(|n| (alike(n), n)).collect();
+    let (mut table, mut one_by_one) = (Table::new(VALUE), Table::new(VALUE));
+    fill(&mut table, &plain, 1);
+    plain.iter().for_each(|(name, n)| one_by_one.set(name, &value(*n)));
+    check(&table, &plain, ChunkId([0; 32]));
+    assert_eq!(
+        (table.memory().0, table.memory().1),
+        (one_by_one.memory().0, one_by_one.memory().1)
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -47,12 +76,15 @@ proptest! {
         changes in proptest::collection::vec((clustered(), 0u8..4), 1..600),
         hashes in 0u64..12_000,
         from in clustered(),
+        is_filled in any::<bool>(),
     ) {
+        let mut plain: BTreeMap<_, _> = (0..hashes).map(|n| (name(n), n)).collect();
         let mut table = Table::new(VALUE);
-        let mut plain = BTreeMap::new();
-        for n in 0..hashes {
-            table.set(&name(n), &value(n));
-            plain.insert(name(n), n);
+        if is_filled {
+            fill(&mut table, &plain, 3);
+            check(&table, &plain, from);
+        } else {
+            (0..hashes).for_each(|n| table.set(&name(n), &value(n)));
         }
         for (n, (name, what)) in (0..).zip(&changes) {
             if *what == 0 {

@@ -7,7 +7,7 @@ use slotcast_faults::{DiskFaults, SimulatedDisk};
 use slotcast_protocol::ChunkId;
 use slotcast_protocol::ranges::range_of;
 use slotcast_store::{
-    Config, Content, Effect, Identity, Input, ReadError, Store, StoreStatus, Ticket,
+    Config, Content, Effect, Identity, Input, ReadError, Store, StoreStatus, Ticket, Work,
 };
 
 pub(crate) const CHUNKS: u8 = 12;
@@ -69,6 +69,9 @@ impl Known {
 pub(crate) struct Rig {
     pub(crate) store: Store,
     pub(crate) disk: SimulatedDisk,
+    /// A part of opening the store, which is done before the next operation of the disk or after some more.
+    work: Option<Work>,
+    steps: u64,
     known: BTreeMap<ChunkId, Known>,
     gets: BTreeMap<Ticket, ChunkId>,
     next: u64,
@@ -85,7 +88,8 @@ impl Rig {
         let known = (0..CHUNKS).map(|n| (content(n).chunk(), unknown())).collect();
         let disk = SimulatedDisk::new(seed);
         let gets = BTreeMap::new();
-        let mut rig = Rig { store, disk, known, gets, next: 0, fetched: 0, rots: false };
+        let (work, steps, rots) = (None, 0, false);
+        let mut rig = Rig { store, disk, work, steps, known, gets, next: 0, fetched: 0, rots };
         rig.take(effects);
         rig.settle();
         rig
@@ -147,6 +151,7 @@ impl Rig {
         for effect in effects {
             match effect {
                 Effect::Disk(id, op) => self.disk.ask(id, op),
+                Effect::Work => self.work = self.store.take_work(),
                 Effect::Opened => {}
                 Effect::NotOpened(error) => {
                     assert!(self.disk.faults != DiskFaults::default(), "cannot open: {error}");
@@ -206,8 +211,17 @@ impl Rig {
     }
 
     pub(crate) fn step(&mut self) -> bool {
-        let Some((id, result)) = self.disk.step() else { return false };
-        self.tell(Input::Disk(id, result));
+        self.steps += 1;
+        let waits = self.steps % 4 < 2;
+        if !waits && let Some(work) = self.work.take() {
+            self.tell(Input::Worked(work.run()));
+        } else if let Some((id, result)) = self.disk.step() {
+            self.tell(Input::Disk(id, result));
+        } else if let Some(work) = self.work.take() {
+            self.tell(Input::Worked(work.run()));
+        } else {
+            return false;
+        }
         true
     }
 
@@ -254,6 +268,7 @@ impl Rig {
         }
         let mut effects = Vec::new();
         self.store = Store::open(config(), &mut effects);
+        self.work = None;
         self.take(effects);
         while self.store.status() == StoreStatus::Opening && self.step() {}
         !matches!(self.store.status(), StoreStatus::Opening | StoreStatus::Failed(_))

@@ -1,0 +1,54 @@
+//! Fills an index with all records of a store, section by section of their names.
+
+use alloc::vec::Vec;
+
+use super::{Index, Live, Place, Removal};
+use crate::footer::Entry;
+use crate::record::Kind;
+use crate::rows::{Row, Section};
+
+impl Index {
+    /// Adds all records of these names. Of the records of a chunk the last in its order holds: whatever it says, the
+    /// others are void. A removal that voids nothing is of no use.
+    ///
+    /// Sections come in order, and the slots of segments are in the order of segments. [`Index::filled`] must follow.
+    pub(crate) fn fill(&mut self, section: &Section) {
+        let mut stored = Vec::with_capacity(section.len());
+        for mut records in section.names() {
+            let Some(last) = records.next_back() else { continue };
+            let Entry { record, offset } = last.entry();
+            let void = records.map(|row| self.void(row)).sum::<u32>();
+            let chunk = record.chunk;
+            let place = Place { segment: self.segments.in_slot(last.slot), offset };
+            match record.kind {
+                Kind::Put => {
+                    let (length, replicas) = (record.length, record.replicas);
+                    let live = Live { place, length, replicas, is_unreadable: false };
+                    stored.push(self.chunks.row(&chunk, &live, last.slot));
+                    self.sums.add_finest(&chunk, replicas);
+                    self.live_bytes += u64::from(length);
+                }
+                Kind::Removal if void > 0 => {
+                    self.removals.insert(chunk, Removal { place });
+                }
+                Kind::Removal => self.segments.void_in(last.slot, record.extent()),
+            }
+            if void > 0 {
+                self.void.insert(chunk, void);
+            }
+        }
+        self.chunks.fill(section.prefix, section.depth, &stored);
+    }
+
+    /// The record does not hold. The result is how many puts it is: 1, or 0 for a removal.
+    fn void(&mut self, row: &Row) -> u32 {
+        let record = row.entry().record;
+        self.segments.void_in(row.slot, record.extent());
+        u32::from(record.kind == Kind::Put)
+    }
+
+    /// After all sections.
+    pub(crate) fn filled(&mut self) {
+        self.sums.fold();
+    }
+}
