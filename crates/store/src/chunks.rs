@@ -12,7 +12,7 @@ const STATE_BITS: u32 = 5;
 const UNREADABLE: u128 = 1 << 4;
 
 /// Bits of a place, in lines of 64 bytes: segments of 256 TiB together.
-const PLACE_BITS: u32 = 42;
+pub(crate) const PLACE_BITS: u32 = 42;
 
 /// How what is known of a chunk becomes the value of a row: state, length and place, behind one another from the
 /// least bit on. A place is the number of a slot times the lines of a segment, and the line in the segment.

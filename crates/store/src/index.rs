@@ -2,8 +2,6 @@
 
 mod filling;
 
-use alloc::collections::BTreeMap;
-
 use slotcast_protocol::ChunkId;
 use slotcast_protocol::ranges::RangeSum;
 
@@ -13,6 +11,7 @@ use crate::io::SegmentId;
 use crate::record::{Kind, Record};
 use crate::segments::Segments;
 use crate::sums::Sums;
+use crate::voids::{Void, Voids};
 
 /// Where a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,12 +32,6 @@ pub(crate) struct Live {
     pub(crate) is_unreadable: bool,
 }
 
-/// A removal that must be kept, because a record that it voids is still on disk.
-#[derive(Debug, Clone, Copy)]
-struct Removal {
-    place: Place,
-}
-
 /// Where a record comes from that is on disk now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
@@ -55,9 +48,7 @@ pub(crate) enum Origin {
 #[derive(Debug)]
 pub(crate) struct Index {
     chunks: Chunks,
-    removals: BTreeMap<ChunkId, Removal>,
-    /// Records of puts that hold no more and are still on disk, of each chunk that has any.
-    void: BTreeMap<ChunkId, u32>,
+    voids: Voids,
     pub(crate) segments: Segments,
     live_bytes: u64,
     /// Chunks that could not be read.
@@ -72,8 +63,7 @@ impl Index {
     pub(crate) fn new(segment_size: u64, compact_below: u8) -> Index {
         Index {
             chunks: Chunks::new(segment_size),
-            removals: BTreeMap::new(),
-            void: BTreeMap::new(),
+            voids: Voids::new(segment_size),
             segments: Segments::new(compact_below),
             live_bytes: 0,
             unreadable: 0,
@@ -124,8 +114,8 @@ impl Index {
     /// Whether something on disk would bring the chunk back if it were not removed: it is stored, or a
     /// record of it that could not be read still lies about.
     pub(crate) fn can_be_removed(&self, chunk: &ChunkId) -> bool {
-        self.chunks.contains(chunk)
-            || (self.void.contains_key(chunk) && !self.removals.contains_key(chunk))
+        let void = self.void_of(chunk);
+        self.chunks.contains(chunk) || (void.puts > 0 && void.removal.is_none())
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -166,12 +156,11 @@ impl Index {
         {
             // The copied record held: if another one does now, that was written meanwhile; and if none does, the chunk
             // was removed, or lost.
-            *self.void.entry(chunk).or_default() += 1;
-            return;
+            return self.set_void(&chunk, self.void_of(&chunk).and_a_put());
         }
         if let Some(live) = live {
             self.count_out(&chunk, &live);
-            *self.void.entry(chunk).or_default() += 1;
+            self.set_void(&chunk, self.void_of(&chunk).and_a_put());
         }
         self.drop_removal(&chunk);
         let Record { length, replicas, .. } = record;
@@ -183,10 +172,9 @@ impl Index {
     }
 
     fn add_removal(&mut self, chunk: ChunkId, place: Place, origin: Origin) {
-        let before = self.removals.get(&chunk).map(|removal| removal.place);
         match origin {
             // The copied removal held: if it does no more, the chunk was put meanwhile.
-            Origin::CopyOf(from) if before != Some(from) => return,
+            Origin::CopyOf(from) if self.void_of(&chunk).removal != Some(from) => return,
             Origin::CopyOf(_) => {}
             Origin::New => {
                 if let Some(live) = self.find(&chunk) {
@@ -195,7 +183,7 @@ impl Index {
             }
         }
         self.drop_removal(&chunk);
-        self.removals.insert(chunk, Removal { place });
+        self.set_void(&chunk, Void { removal: Some(place), ..self.void_of(&chunk) });
         self.segments.holds(place.segment, REMOVAL_EXTENT);
     }
 
@@ -203,7 +191,15 @@ impl Index {
     fn retire(&mut self, chunk: ChunkId, live: &Live) {
         self.chunks.remove(&chunk);
         self.count_out(&chunk, live);
-        *self.void.entry(chunk).or_default() += 1;
+        self.set_void(&chunk, self.void_of(&chunk).and_a_put());
+    }
+
+    fn void_of(&self, chunk: &ChunkId) -> Void {
+        self.voids.get(chunk, &self.segments)
+    }
+
+    fn set_void(&mut self, chunk: &ChunkId, void: Void) {
+        self.voids.set(chunk, void, &self.segments);
     }
 
     /// What was counted for a record is not any more.
@@ -230,38 +226,40 @@ impl Index {
         let chunk = &entry.record.chunk;
         match entry.record.kind {
             Kind::Put => self.find(chunk).is_some_and(|live| live.place == place),
-            Kind::Removal => self.removals.get(chunk).is_some_and(|r| r.place == place),
+            Kind::Removal => self.void_of(chunk).removal == Some(place),
         }
     }
 
     fn drop_removal(&mut self, chunk: &ChunkId) {
-        let Some(removal) = self.removals.remove(chunk) else { return };
-        self.segments.voids(removal.place.segment, REMOVAL_EXTENT);
+        let void = self.void_of(chunk);
+        let Some(place) = void.removal else { return };
+        self.set_void(chunk, Void { removal: None, ..void });
+        self.segments.voids(place.segment, REMOVAL_EXTENT);
     }
 
     #[cfg(test)]
-    fn known_removals(&self) -> impl Iterator<Item = (ChunkId, Place)> {
-        self.removals.iter().map(|(chunk, removal)| (*chunk, removal.place))
-    }
-
-    #[cfg(test)]
-    fn known_void(&self) -> impl Iterator<Item = (ChunkId, u32)> {
-        self.void.iter().map(|(chunk, count)| (*chunk, *count))
+    fn known_void(&self) -> alloc::vec::Vec<(ChunkId, Void)> {
+        self.voids.all(&self.segments)
     }
 
     /// The segment with these records is deleted; nothing in it holds.
     pub(crate) fn delete(&mut self, segment: SegmentId, entries: &[Entry]) {
-        self.segments.remove(segment);
-        for Entry { record, .. } in entries.iter().filter(|e| e.record.kind == Kind::Put) {
-            let left = self.void.get_mut(&record.chunk).map(|count| {
-                *count -= 1;
-                *count
-            });
-            if left == Some(0) {
-                self.void.remove(&record.chunk);
-                self.drop_removal(&record.chunk);
+        for Entry { record, offset } in entries {
+            let void = self.void_of(&record.chunk);
+            match record.kind {
+                Kind::Put if void.puts == 1 => {
+                    self.drop_removal(&record.chunk);
+                    self.set_void(&record.chunk, Void::default());
+                }
+                Kind::Put if void.puts > 0 => self.set_void(&record.chunk, void.less_a_put()),
+                // Where bits have rotted: its place must not be taken for one in another segment.
+                Kind::Removal if void.removal == Some(Place { segment, offset: *offset }) => {
+                    self.drop_removal(&record.chunk);
+                }
+                _ => {}
             }
         }
+        self.segments.remove(segment);
     }
 }
 

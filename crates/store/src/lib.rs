@@ -101,6 +101,7 @@ mod segments;
 mod store;
 mod sums;
 mod table;
+mod voids;
 
 use slotcast_disk::{content, io};
 

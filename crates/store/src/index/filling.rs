@@ -2,10 +2,11 @@
 
 use alloc::vec::Vec;
 
-use super::{Index, Live, Place, Removal};
+use super::{Index, Live, Place};
 use crate::footer::Entry;
 use crate::record::Kind;
 use crate::rows::{Row, Section};
+use crate::voids::Void;
 
 impl Index {
     /// Adds all records of these names. Of the records of a chunk the last in its order holds: whatever it says, the
@@ -13,11 +14,12 @@ impl Index {
     ///
     /// Sections come in order, and the slots of segments are in the order of segments. [`Index::filled`] must follow.
     pub(crate) fn fill(&mut self, section: &Section) {
-        let mut stored = Vec::with_capacity(section.len());
+        let (mut stored, mut voids) = (Vec::with_capacity(section.len()), Vec::new());
         for mut records in section.names() {
             let Some(last) = records.next_back() else { continue };
             let Entry { record, offset } = last.entry();
-            let void = records.map(|row| self.void(row)).sum::<u32>();
+            let puts = records.map(|row| self.void(row)).sum::<u32>();
+            let mut void = Void { puts, removal: None };
             let chunk = record.chunk;
             let place = Place { segment: self.segments.in_slot(last.slot), offset };
             match record.kind {
@@ -28,15 +30,14 @@ impl Index {
                     self.sums.add_finest(&chunk, replicas);
                     self.live_bytes += u64::from(length);
                 }
-                Kind::Removal if void > 0 => {
-                    self.removals.insert(chunk, Removal { place });
-                }
+                Kind::Removal if puts > 0 => void.removal = Some(place),
                 Kind::Removal => self.segments.void_in(last.slot, record.extent()),
             }
-            if void > 0 {
-                self.void.insert(chunk, void);
+            if puts > 0 {
+                voids.push(self.voids.row(&chunk, void, last.slot));
             }
         }
+        self.voids.fill(section.prefix, section.depth, &voids);
         self.chunks.fill(section.prefix, section.depth, &stored);
     }
 

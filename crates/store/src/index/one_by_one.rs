@@ -10,6 +10,7 @@ use crate::footer::Entry;
 use crate::io::SegmentId;
 use crate::record::Kind;
 use crate::segments::Usage;
+use crate::voids::Void;
 
 /// What is known after some of the records.
 #[derive(Debug, Default)]
@@ -84,9 +85,11 @@ impl OneByOne {
         let bytes = self.live.values().map(|(_, entry)| u64::from(entry.record.length)).sum();
         assert_eq!(index.content_bytes(), bytes);
         self.assert_sums(index);
-        let removals = self.removals.iter().map(|(chunk, (place, _))| (*chunk, *place));
-        assert!(removals.eq(index.known_removals()), "removals are not {:?}", self.removals);
-        assert!(self.void.clone().into_iter().eq(index.known_void()), "not {:?}", self.void);
+        let void = self.void.iter().map(|(chunk, puts)| {
+            let removal = self.removals.get(chunk).map(|(place, _)| *place);
+            (*chunk, Void { puts: *puts, removal })
+        });
+        assert!(void.eq(index.known_void()), "void is not {:?}, {:?}", self.void, self.removals);
         assert!(self.usages.clone().into_iter().eq(index.segments.usages()));
         let void = self.usages.values().map(|usage| usage.written - usage.live).sum::<u64>();
         assert_eq!(index.segments.void_bytes(), void);
