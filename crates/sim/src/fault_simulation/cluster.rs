@@ -79,10 +79,10 @@ impl Model for Cluster {
                 }
             }
             Event::Worked { node, target, incarnation } => {
-                let member = self.nodes[node as usize].member.as_mut();
-                if let Some(work) = member.and_then(|member| member.take_work(target))
-                    && self.is_same(node, incarnation)
-                {
+                // Work of an incarnation that has ended is not that of the next one.
+                let is_same = self.is_same(node, incarnation);
+                let member = self.nodes[node as usize].member.as_mut().filter(|_| is_same);
+                if let Some(work) = member.and_then(|member| member.take_work(target)) {
                     self.tell(now, node, Input::Worked(target, work.run()), agenda);
                 }
             }
