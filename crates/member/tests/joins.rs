@@ -84,3 +84,23 @@ fn more_failure_domains_are_used_at_once() {
     // No chunk can be wanted on more than eight.
     assert!(!scans_when_another_is_active(8, None));
 }
+
+/// A node writes nothing over a map that it does not follow, but one that comes after a later one is not there any
+/// more.
+#[test]
+fn a_map_that_comes_late_does_not_silence_a_node() {
+    let now = Time::ZERO + Span::from_secs(2);
+    let earlier = map(3);
+    let draining = earlier.with_draining(0).expect("two are enough");
+    let mut member = member(&draining, None);
+    let mut reads = |map: &ClusterMap| {
+        member.handle(now, Input::Map(Box::new(map.clone())), &mut Vec::new());
+        let status = member.membership_status().expect("it is in a cluster");
+        (status.problem.is_some(), member.proposal().map(|next| next.epoch))
+    };
+    assert_eq!(reads(&earlier), (true, Some(3)));
+    let other = ClusterMap { replicas: 1, ..draining.clone() };
+    assert_eq!(reads(&other), (true, None), "it may not write over that");
+    assert_eq!(reads(&earlier), (true, None), "nor later");
+    assert_eq!(reads(&draining), (false, Some(3)), "somebody has taken that back");
+}

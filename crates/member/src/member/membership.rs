@@ -24,17 +24,19 @@ impl Member {
 
     /// A map was read: followed if it is another one, and may follow the present one.
     pub(super) fn take_map(&mut self, now: Time, map: ClusterMap) {
-        self.map_problem = match self.map.as_deref() {
-            Some(present) if map == *present => None,
-            Some(present) => match self.may_follow(&map, present) {
-                Ok(groups) => {
-                    self.follow(now, map, groups);
-                    None
-                }
-                Err(problem) => Some(problem),
-            },
-            None => None,
-        };
+        self.map_problem = None;
+        let Some(present) = self.map.as_deref() else { return };
+        if map == *present {
+            self.not_followed = None;
+            return;
+        }
+        match self.may_follow(&map, present) {
+            Ok(groups) => self.follow(now, map, groups),
+            Err(problem) => {
+                self.map_problem = Some(problem);
+                self.not_followed = self.not_followed.max(Some(map.epoch));
+            }
+        }
     }
 
     fn may_follow(&self, map: &ClusterMap, present: &ClusterMap) -> Result<GroupMap, String> {
@@ -106,9 +108,11 @@ impl Member {
     /// that drains is drained when others hold all that it holds. It may be withdrawn: whoever writes it asks
     /// right before.
     pub fn proposal(&self) -> Option<ClusterMap> {
-        // Nor does it write over a map that it does not follow.
-        let is_silent = self.errs(Mistake::ProposesNothing) || self.map_problem.is_some();
-        let map = self.map.as_deref().filter(|_| !is_silent)?;
+        let map = self.map.as_deref().filter(|_| !self.errs(Mistake::ProposesNothing))?;
+        // Nor does it write over a map that it does not follow. One that came late is not there any more.
+        if self.not_followed >= Some(map.epoch) {
+            return None;
+        }
         let next = match self.membership() {
             Membership::Joining if self.link()?.hears_most() => map.with_active(self.node),
             Membership::Draining if self.have_handed_over() => map.with_drained(self.node),

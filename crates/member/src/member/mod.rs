@@ -64,6 +64,8 @@ pub struct Member {
     map: Option<Box<ClusterMap>>,
     /// Why the map that was read last is not followed.
     map_problem: Option<alloc::string::String>,
+    /// The latest epoch of a map that was read and is not followed.
+    not_followed: Option<u32>,
     has_handed_over: bool,
     /// Surveys under way, by their numbers, and how many there were.
     surveying: BTreeMap<u32, Surveying>,
@@ -115,6 +117,7 @@ impl Member {
             links: config.links,
             map: config.network.map(|network| Box::new(network.map)),
             map_problem: None,
+            not_followed: None,
             has_handed_over: false,
             surveying: BTreeMap::new(),
             surveyed: 0,
