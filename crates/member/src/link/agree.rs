@@ -3,8 +3,10 @@
 //!
 //! Until a peer has told its versions it is spoken to in the lowest that this node knows; then in the highest that
 //! both know. Its datagrams are understood in any version that this node knows. From [`TELLS_LAYOUT`] on it tells
-//! its layout too, and nothing else of it is believed before, nor if this node has another one of that epoch. A peer
-//! that does not tell is believed: an older program cannot know better.
+//! its layout too, and nothing else of it is believed before, nor if this node has another one of that epoch. A layout
+//! of an epoch before this node's first cannot be compared: the peer is believed until it speaks in an epoch that can
+//! be, and then when it has told its layout again. A peer that does not tell is believed: an older program cannot know
+//! better.
 
 use alloc::format;
 use alloc::string::String;
@@ -15,7 +17,7 @@ use slotcast_protocol::LayoutDigest;
 use slotcast_transport::{Clock, Header, TELLS_LAYOUT, Versions};
 
 use super::hear::EPOCHS_APART;
-use super::{Link, LinkEvent};
+use super::{Link, LinkEvent, Peer};
 use crate::map::ClusterMap;
 use crate::mistake::Mistake;
 
@@ -85,6 +87,8 @@ pub(super) struct Agreed {
     version: Option<u8>,
     /// The layout that it has told last, and of which epoch.
     layout: Option<(u32, LayoutDigest)>,
+    /// A layout that it has told was that of this node: those of later epochs follow from it.
+    is_same_layout: bool,
     refusal: Option<PeerRefusal>,
 }
 
@@ -137,6 +141,14 @@ impl Link {
         })
     }
 
+    /// Whether what `node` says in `epoch` is believed, as far as they have agreed.
+    pub(super) fn has_agreed_in(&self, node: u32, epoch: u32) -> bool {
+        let can_compare = self.layouts.contains_key(&epoch);
+        let is_compared = |peer: &Peer| peer.agreed.layout.is_none() || peer.agreed.is_same_layout;
+        let is_known = !can_compare || self.peers.get(&node).is_some_and(is_compared);
+        self.has_agreed(node) && (is_known || self.mistake == Some(Mistake::BelievesOtherLayout))
+    }
+
     /// Whether nothing but an answer of `node` is missing to agree.
     pub(super) fn is_to_agree(&self, node: u32) -> bool {
         let agreed = self.peers.get(&node).map(|peer| &peer.agreed);
@@ -172,6 +184,7 @@ impl Link {
         let told = peer.agreed.layout;
         let refusal = told.and_then(|(epoch, theirs)| {
             let ours = *self.layouts.get(&epoch)?;
+            peer.agreed.is_same_layout = ours == theirs;
             (ours != theirs).then_some(PeerRefusal::Layout { epoch, theirs, ours })
         });
         if peer.agreed.refusal != refusal {
@@ -204,7 +217,7 @@ impl Link {
         if peer.agreed.refusal != refusal {
             events.extend(refusal.map(|refusal| LinkEvent::Refused(node, refusal)));
         }
-        peer.agreed = Agreed { version, layout: None, refusal };
+        peer.agreed = Agreed { version, refusal, ..Agreed::default() };
     }
 }
 

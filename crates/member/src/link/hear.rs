@@ -109,7 +109,7 @@ impl Link {
         let was_complete = self.has_agreed(number);
         match body {
             Body::Clock(clock) => self.learn(number, header, clock, events),
-            _ if was_complete => {}
+            _ if self.has_agreed_in(number, header.epoch) => {}
             _ => {
                 let is_other_layout =
                     self.peers.get(&number).is_some_and(|peer| peer.agreed.refusal().is_some());

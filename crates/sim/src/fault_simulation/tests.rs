@@ -59,6 +59,8 @@ fn seeds_that_once_failed() {
     clean(927);
     // A map that came after a later one was taken for the one in force: the node did not say that it had joined.
     clean(306);
+    // A node believed one whose layout it could not compare, also in the first epoch in which it could have.
+    clean(1429);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use alloc::vec;
 
 use slotcast_protocol::{Delivery, Membership, TargetId};
-use slotcast_transport::{Datagram, Key, PeerChange};
+use slotcast_transport::{Body, Datagram, Key, PeerChange};
 use slotcast_units::{Rate, Span, Time};
 
 use super::*;
@@ -196,5 +196,30 @@ fn a_node_of_an_earlier_epoch_is_compared_with_what_that_was() {
         pair.run();
         assert!(pair.peers()[1].is_up);
         assert!(!is_believed || pair.events[1].is_empty(), "{:?}", pair.events[1]);
+    }
+}
+
+/// Its first epoch is 5: what the other one has told of epoch 4 it cannot compare.
+#[test]
+fn a_layout_that_could_not_be_compared_is_told_again_first() {
+    for (other, is_believed) in [(map(), true), (other_map(), false)] {
+        let later = |map: &ClusterMap| map.with_draining(2).expect("two are enough");
+        let mut pair = Pair::new(&[later(&map()), other.clone()], [PRESENT; 2]);
+        pair.run();
+        assert!(pair.links[0].has_agreed_in(1, 4) && !pair.links[0].has_agreed_in(1, 5));
+        let groups = other.groups().expect("three targets");
+        let mut events = Vec::new();
+        pair.links[1].take(pair.now, (&later(&other), &groups), &mut events);
+        let unproven = pair.links[0].counters().unproven;
+        let header = pair.links[1].header(pair.now, 3, None);
+        let said = Effect::Send(
+            map().nodes[0].address,
+            Datagram { header, body: Body::Failed(Vec::new()) },
+        );
+        pair.carry(1, vec![said]);
+        assert_eq!(pair.links[0].counters().unproven, unproven + 1, "said before its layout");
+        pair.run();
+        assert_eq!(pair.links[0].has_agreed_in(1, 5), is_believed);
+        assert_eq!(pair.peers()[0].is_up, is_believed);
     }
 }
