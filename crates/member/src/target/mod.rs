@@ -236,7 +236,7 @@ impl StorageTarget {
     pub fn handle(&mut self, now: Time, input: TargetInput<'_>, outbox: &mut Outbox) {
         match input {
             // What is not available would be waited for in every round.
-            TargetInput::Message(message) if !self.is_available() => {
+            TargetInput::Message(message) if !self.is_available() || self.cannot_tell(message) => {
                 if let Some(answer) = answer_for(message, self.position) {
                     outbox.answer(now, answer);
                 }

@@ -1,6 +1,6 @@
 //! What a target says when others ask what it holds.
 
-use slotcast_protocol::{ChunkId, Intake};
+use slotcast_protocol::{ChunkId, Intake, Message};
 use slotcast_transport::{SurveyAbout, SurveySays};
 
 use super::StorageTarget;
@@ -31,5 +31,16 @@ impl StorageTarget {
                 SurveySays::Held(held.fold(0, |all, (bit, _)| all | 1 << bit))
             }
         }
+    }
+
+    /// Whether a chunk is asked for that may lie in a segment that could not be read when the store was opened: that
+    /// it is not held cannot be said.
+    pub(super) fn cannot_tell(&self, message: &Message) -> bool {
+        let chunk = match message {
+            Message::GetRequest(asked) => &asked.chunk,
+            Message::FindRequest(asked) => &asked.chunk,
+            _ => return false,
+        };
+        self.store.length(chunk).is_none() && self.store.statistics().unreadable_segments > 0
     }
 }

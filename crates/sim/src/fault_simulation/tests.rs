@@ -61,6 +61,8 @@ fn seeds_that_once_failed() {
     clean(306);
     // A node believed one whose layout it could not compare, also in the first epoch in which it could have.
     clean(1429);
+    // A segment could not be read when a store was opened, and its target said that it does not hold what is in it.
+    clean(4752);
 }
 
 #[test]
