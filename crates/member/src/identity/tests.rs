@@ -107,6 +107,21 @@ impl Host {
         used
     }
 
+    /// The disk of a target that is given up does not come back, wherever it is. While the register is there it would be
+    /// told from the new one (`what_is_given_up_by_mistake_is_kept`); without it nobody could know.
+    fn throw_away(&mut self, target: TargetId) {
+        let is_its = |contents: &Contents| {
+            let Contents::Labelled { label, .. } = contents else { return false };
+            label.owner.as_ref().is_some_and(|owner| owner.target == target)
+        };
+        for disk in self.mounted.iter_mut().filter(|disk| is_its(&disk.0)) {
+            *disk = (Contents::Empty, 0);
+        }
+        for disk in &mut self.away {
+            disk.take_if(|disk| is_its(&disk.0));
+        }
+    }
+
     fn suffer(&mut self, mishap: Mishap) {
         match mishap {
             Mishap::Unmount(n, is_gone) if self.away[n].is_none() => {
@@ -139,7 +154,7 @@ impl Host {
                 {
                     self.register = Some(register);
                     self.acknowledged[n] = 0;
-                    self.away[n] = None;
+                    self.throw_away(target);
                 }
             }
             Mishap::CrashInFormat => drop(self.start(true)),
