@@ -77,32 +77,40 @@
 
 extern crate alloc;
 
-mod attempts;
-mod ballot;
-mod fence;
-mod forget;
-mod mistake;
-mod name;
-mod proposal;
-mod read;
-mod row;
-mod sync;
-mod update;
-mod voters;
+mod acceptor;
+mod code;
+mod key;
+mod message;
+mod names;
+mod object;
+mod register;
+mod roster;
 
-pub use ballot::{Ballot, Proposer};
-pub use fence::{Fence, Fenced, Stamp};
-pub use forget::{Forget, ForgetStep};
-pub use name::{
+pub use acceptor::{Acceptor, AcceptorEffect, RowsError, RowsOp, RowsOpId, RowsOutput};
+pub use key::{BucketId, Key, MAX_NAME, MAX_SLOTS, Name, NoName, SlotId};
+pub use message::{
+    About, Asker, From, MAX_PAGE, Message, NameRecord, PageAsk, PageRow, PageRows, Says, Store,
+    VoterAnswer, VoterQuestion,
+};
+pub use names::{
+    ListRequest, Listed, ListedName, NameAnswer, NameFailure, NameRequest, NameTimes, Names,
+    NamesEffect,
+};
+pub use object::{Body, Bucket, Checksums, Entry, MAX_INLINE, MAX_METADATA, Object};
+pub use register::ballot::{Ballot, Proposer};
+pub use register::fence::{Fence, Fenced, Stamp};
+pub use register::forget::{Forget, ForgetStep};
+pub use register::proposal::{Prepared, Progress, Proposal};
+pub use register::read::{Read, ReadStep};
+pub use register::record::{
     Condition, Decision, MAX_RECENT, Operation, Outcome, Record, Request, RequestKey, Version,
     VersionId, Versioning,
 };
-pub use proposal::{Prepared, Progress, Proposal};
-pub use read::{Read, ReadStep};
-pub use row::{Ask, Held, Question, Reply, Row, Tag};
-pub use sync::{Sync, SyncStep};
-pub use update::{Step, Update};
-pub use voters::{MAX_VOTERS, Voter, Voters, VotersError};
+pub use register::row::{Ask, Held, Question, Reply, Row, Tag};
+pub use register::sync::{Sync, SyncStep};
+pub use register::update::{Step, Update};
+pub use register::voters::{MAX_VOTERS, Voter, Voters, VotersError};
+pub use roster::Rosters;
 
 #[cfg(test)]
 #[path = "../tests/explore/mod.rs"]

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::mistake::Mistake;
+use crate::register::mistake::Mistake;
 use crate::{
     Condition, Operation, Outcome, Proposer, Question, Read, ReadStep, Reply, Request, RequestKey,
     Step, Tag, Update, VersionId, Versioning, Voter, Voters,

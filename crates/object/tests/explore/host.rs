@@ -1,6 +1,6 @@
 //! A voter with its disk.
 
-use crate::mistake::Mistake;
+use crate::register::mistake::Mistake;
 use crate::{Ask, Fence, Reply, Row, Stamp, Voter, Voters};
 
 use super::Named;

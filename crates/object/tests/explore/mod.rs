@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 use stateright::semantics::ConsistencyTester;
 use stateright::{Model, Property};
 
-use crate::mistake::Mistake;
+use crate::register::mistake::Mistake;
 use crate::{
     Ask, Fenced, Forget, ForgetStep, Proposer, Question, Record, Reply, Sync, SyncStep, Tag, Voter,
     Voters,

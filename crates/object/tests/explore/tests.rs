@@ -10,7 +10,7 @@ use super::models::{
 };
 use super::std::println;
 use super::{Action, Explored};
-use crate::mistake::Mistake;
+use crate::register::mistake::Mistake;
 
 /// Visits all states: nothing is wrong in any of them, and all that should happen does in some.
 fn visit(model: Explored) {

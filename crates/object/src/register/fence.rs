@@ -1,40 +1,50 @@
 //! Whom a voter believes: who knows the voters of today, and began late enough.
 
+use minicbor::{Decode, Encode};
 use slotcast_protocol::TargetId;
 
-use crate::voters::Voters;
+use crate::register::voters::Voters;
 
 /// What whoever asks a voter knows of the cluster map.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct Stamp {
     /// The epoch since which the voters are those that it asks.
+    #[n(0)]
     pub voters: u64,
     /// The epoch in which it began what it does.
+    #[n(1)]
     pub began: u64,
 }
 
 /// Why a voter does not believe whoever asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub enum Fenced {
     /// It knows of later voters, those of this epoch.
-    Later(u64),
+    #[n(0)]
+    Later(#[n(0)] u64),
     /// It has yet to learn of the epoch in which that began: it is to be asked again.
+    #[n(1)]
     Behind,
     /// What was begun before this epoch is not believed any more: it is to begin anew.
-    TooOld(u64),
+    #[n(2)]
+    TooOld(#[n(0)] u64),
 }
 
 /// What a voter knows of the cluster map, for the registers of a slot. It is kept on stable storage, and never goes
 /// back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Encode, Decode)]
 pub struct Fence {
     /// The epoch of the map that it knows.
+    #[n(0)]
     pub epoch: u64,
     /// The epoch since which the voters are those that it knows.
+    #[n(1)]
     pub voters: u64,
     /// The epoch in which it joined them. Rows are those of this term.
+    #[n(2)]
     pub joined: u64,
     /// The first epoch in which something may have begun that it believes.
+    #[n(3)]
     pub floor: u64,
 }
 

@@ -3,12 +3,12 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use crate::attempts::Attempts;
-use crate::ballot::{Ballot, Proposer};
-use crate::fence::{Fenced, Stamp};
-use crate::proposal::{Prepared, Progress, Proposal};
-use crate::row::{Ask, Held, Question, Reply, Tag};
-use crate::voters::{Voter, Voters};
+use crate::register::attempts::Attempts;
+use crate::register::ballot::{Ballot, Proposer};
+use crate::register::fence::{Fenced, Stamp};
+use crate::register::proposal::{Prepared, Progress, Proposal};
+use crate::register::row::{Ask, Held, Question, Reply, Tag};
+use crate::register::voters::{Voter, Voters};
 
 /// What a synchronisation is about to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,13 +2,13 @@
 
 use alloc::vec::Vec;
 
-use crate::attempts::Attempts;
-use crate::ballot::Proposer;
-use crate::mistake::Mistake;
-use crate::name::{Decision, MAX_RECENT, Outcome, Record, Request, RequestKey};
-use crate::proposal::{Prepared, Progress, Proposal};
-use crate::row::{Question, Reply, Tag};
-use crate::voters::{Voter, Voters};
+use crate::register::attempts::Attempts;
+use crate::register::ballot::Proposer;
+use crate::register::mistake::Mistake;
+use crate::register::proposal::{Prepared, Progress, Proposal};
+use crate::register::record::{Decision, MAX_RECENT, Outcome, Record, Request, RequestKey};
+use crate::register::row::{Question, Reply, Tag};
+use crate::register::voters::{Voter, Voters};
 
 /// What a request is about to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

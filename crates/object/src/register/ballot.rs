@@ -1,22 +1,26 @@
 //! The order of attempts to change a register.
 
 use core::fmt;
+use minicbor::{Decode, Encode};
 
 /// Whoever makes attempts: one request, one read, one synchronisation. No two of them have the same number, in the whole
 /// cluster and for ever: a number that is drawn from 64 random bits will do, or the number of an incarnation of a
 /// node with a count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Proposer(pub u64);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Encode, Decode)]
+pub struct Proposer(#[n(0)] pub u64);
 
 /// The number of one attempt: a later one fences those before. No two attempts have the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Encode, Decode)]
 pub struct Ballot {
     /// The epoch of the cluster map in which the attempt began. It comes first, so that what begins after a name was
     /// forgotten is above all that was there before.
+    #[n(0)]
     pub epoch: u64,
     /// Counts up past every ballot of this epoch that the proposer has heard of.
+    #[n(1)]
     pub round: u64,
     /// Who attempts it.
+    #[n(2)]
     pub proposer: Proposer,
 }
 

@@ -1,6 +1,7 @@
 //! Who keeps the registers of a slot, and which of them are enough.
 
 use alloc::vec::Vec;
+use minicbor::{Decode, Encode};
 
 use slotcast_protocol::TargetId;
 
@@ -9,13 +10,17 @@ pub const MAX_VOTERS: usize = 5;
 
 /// A store that keeps registers. One that was wiped is another voter, though it is the same target: what it had
 /// promised is gone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct Voter {
     /// The target.
+    #[n(0)]
+    #[cbor(with = "crate::code::target")]
     pub target: TargetId,
     /// The identity of its store, made when that was formatted.
+    #[n(1)]
     pub store: u64,
     /// The epoch in which it joined. One that left and comes back joins anew: what it holds is of no use any more.
+    #[n(2)]
     pub joined: u64,
 }
 

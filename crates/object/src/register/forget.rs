@@ -3,10 +3,10 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use crate::ballot::Ballot;
-use crate::fence::{Fenced, Stamp};
-use crate::row::{Ask, Question, Reply, Tag};
-use crate::voters::{Voter, Voters};
+use crate::register::ballot::Ballot;
+use crate::register::fence::{Fenced, Stamp};
+use crate::register::row::{Ask, Question, Reply, Tag};
+use crate::register::voters::{Voter, Voters};
 
 /// What forgetting is about to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! What a register of a name says, and how an operation changes it.
 
 use alloc::vec::Vec;
+use minicbor::{Decode, Encode};
 
-use crate::mistake::Mistake;
+use crate::register::mistake::Mistake;
 
 #[cfg(test)]
 mod tests;
@@ -12,40 +13,53 @@ mod tests;
 pub const MAX_RECENT: usize = 16;
 
 /// One request of a client, over all its retries. Each half is unique, as 64 random bits are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RequestKey(pub u128);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub struct RequestKey(
+    #[n(0)]
+    #[cbor(with = "crate::code::u128")]
+    pub u128,
+);
 
 /// A version of a name: never used again, also after the name was deleted and made anew.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct VersionId {
     /// The change that made it, counted from 1 for each name.
+    #[n(0)]
     pub change: u64,
     /// The lower half of the key of the request that made it: two lives of one name have no version in common.
+    #[n(1)]
     pub salt: u64,
 }
 
 /// One version.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct Version<O> {
     /// Its identity.
+    #[n(0)]
     pub id: VersionId,
     /// Whether it was made while the bucket kept no versions: there is at most one such, and the next one
     /// replaces it. (S3 calls its id "null".)
+    #[n(1)]
     pub is_null: bool,
     /// The object; none for a marker that says that the name was deleted.
+    #[n(2)]
     pub object: Option<O>,
 }
 
 /// What a register of a name says.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct Record<O> {
     /// The request that made it. Another life of the same name, after a deletion that was forgotten, has another one.
+    #[n(0)]
     pub born: RequestKey,
     /// Changes so far.
+    #[n(1)]
     pub change: u64,
     /// Newest first; empty after a deletion that left nothing.
+    #[n(2)]
     pub versions: Vec<Version<O>>,
     /// The latest requests that changed it, oldest first, with their answers.
+    #[n(3)]
     pub recent: Vec<(RequestKey, Outcome)>,
 }
 
@@ -75,13 +89,16 @@ pub enum Condition {
 }
 
 /// What a bucket keeps of earlier versions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub enum Versioning {
     /// Nothing, and it never has.
+    #[n(0)]
     Off,
     /// Everything.
+    #[n(1)]
     On,
     /// What was made while it was on.
+    #[n(2)]
     Suspended,
 }
 
@@ -97,16 +114,20 @@ pub enum Operation<O> {
 }
 
 /// What became of an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub enum Outcome {
     /// It names the object, in this version.
-    Stored(VersionId),
+    #[n(0)]
+    Stored(#[n(0)] VersionId),
     /// It was deleted; where the bucket keeps versions, with this marker.
-    Deleted(Option<VersionId>),
+    #[n(1)]
+    Deleted(#[n(0)] Option<VersionId>),
     /// There was nothing to delete.
+    #[n(2)]
     NothingToDelete,
     /// The condition does not hold: this is the latest version, if it names an object.
-    ConditionFailed(Option<VersionId>),
+    #[n(3)]
+    ConditionFailed(#[n(0)] Option<VersionId>),
 }
 
 /// A request to change a name.

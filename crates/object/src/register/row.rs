@@ -1,13 +1,14 @@
 //! What one voter keeps of one register.
 
-use crate::ballot::Ballot;
-use crate::fence::{Fence, Fenced, Stamp};
-use crate::mistake::Mistake;
-use crate::voters::Voter;
+use crate::register::ballot::Ballot;
+use crate::register::fence::{Fence, Fenced, Stamp};
+use crate::register::mistake::Mistake;
+use crate::register::voters::Voter;
+use minicbor::{Decode, Encode};
 
 /// Tells the answers to one attempt of a machine from those to its others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Tag(pub u32);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Encode, Decode)]
+pub struct Tag(#[n(0)] pub u32);
 
 /// A question to a voter. Whoever hands the answer to the machine that asked hands it the tag, too.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,56 +24,73 @@ pub struct Question<V> {
 }
 
 /// What a voter is asked about a register.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub enum Ask<V> {
     /// What it holds.
+    #[n(0)]
     Read,
     /// To accept nothing below this ballot any more, and to say what it holds.
-    Prepare(Ballot),
+    #[n(1)]
+    Prepare(#[n(0)] Ballot),
     /// To hold this from now on.
-    Accept(Ballot, V),
+    #[n(2)]
+    Accept(#[n(0)] Ballot, #[n(1)] V),
     /// To hold what others have accepted in this ballot, unless it has promised a later one; and to believe nothing that
     /// began before the epoch, which is the floor of others.
-    Bring(u64, Option<(Ballot, V)>),
+    #[n(3)]
+    Bring(#[n(0)] u64, #[n(1)] Option<(Ballot, V)>),
     /// To forget the register, if it holds what was accepted in this ballot and has promised nothing later.
-    Forget(Ballot),
+    #[n(4)]
+    Forget(#[n(0)] Ballot),
 }
 
 /// What it answers.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub enum Reply<V> {
     /// To [`Ask::Read`] and [`Ask::Prepare`].
-    Holds(Held<V>),
+    #[n(0)]
+    Holds(#[n(0)] Held<V>),
     /// It holds what it was asked to hold.
+    #[n(1)]
     Accepted,
     /// It has forgotten the register.
+    #[n(2)]
     Forgotten,
     /// It has promised a later ballot, this one.
-    Refused(Ballot),
+    #[n(3)]
+    Refused(#[n(0)] Ballot),
     /// It does not believe whoever asks: see [`Fence::admit`].
-    Fenced(Fenced),
+    #[n(4)]
+    Fenced(#[n(0)] Fenced),
 }
 
 /// What a voter holds.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct Held<V> {
     /// The ballot in which it has accepted that; [`Ballot::ZERO`] if it has accepted nothing, ever or since it has
     /// forgotten.
+    #[n(0)]
     pub ballot: Ballot,
     /// What it has accepted last.
+    #[n(1)]
     pub value: Option<V>,
     /// Its [`Fence::floor`]: what began before may have been forgotten.
+    #[n(2)]
     pub floor: u64,
     /// Its [`Fence::epoch`].
+    #[n(3)]
     pub epoch: u64,
 }
 
 /// What one voter keeps of one register: the state of an acceptor of CASPaxos (D. Rystsov, "CASPaxos:
 /// Replicated State Machines without logs", arXiv 1802.07000). Nothing in it ever expires.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct Row<V> {
+    #[n(0)]
     promised: Ballot,
+    #[n(1)]
     accepted: Ballot,
+    #[n(2)]
     value: Option<V>,
 }
 

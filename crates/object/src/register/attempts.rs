@@ -1,10 +1,10 @@
 //! The attempts of one machine: their ballots and their tags.
 
-use crate::ballot::{Ballot, Proposer};
-use crate::mistake::Mistake;
-use crate::proposal::Proposal;
-use crate::row::Tag;
-use crate::voters::Voters;
+use crate::register::ballot::{Ballot, Proposer};
+use crate::register::mistake::Mistake;
+use crate::register::proposal::Proposal;
+use crate::register::row::Tag;
+use crate::register::voters::Voters;
 
 /// Begins one attempt after the other, each with a later ballot and tags of its own.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,11 +3,11 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use crate::ballot::Ballot;
-use crate::fence::{Fenced, Stamp};
-use crate::mistake::Mistake;
-use crate::row::{Ask, Held, Question, Reply, Tag};
-use crate::voters::{Voter, Voters};
+use crate::register::ballot::Ballot;
+use crate::register::fence::{Fenced, Stamp};
+use crate::register::mistake::Mistake;
+use crate::register::row::{Ask, Held, Question, Reply, Tag};
+use crate::register::voters::{Voter, Voters};
 
 /// One attempt to change a register, with a ballot of its own: first a majority promises to accept nothing older,
 /// and says what it holds; then a majority holds what follows from that.

@@ -3,13 +3,13 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use crate::attempts::Attempts;
-use crate::ballot::Proposer;
-use crate::fence::{Fenced, Stamp};
-use crate::mistake::Mistake;
-use crate::proposal::{Prepared, Progress, Proposal};
-use crate::row::{Ask, Held, Question, Reply, Tag};
-use crate::voters::{Voter, Voters};
+use crate::register::attempts::Attempts;
+use crate::register::ballot::Proposer;
+use crate::register::fence::{Fenced, Stamp};
+use crate::register::mistake::Mistake;
+use crate::register::proposal::{Prepared, Progress, Proposal};
+use crate::register::row::{Ask, Held, Question, Reply, Tag};
+use crate::register::voters::{Voter, Voters};
 
 /// What a read is about to do.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,0 +1,455 @@
+//! What one target keeps of names: the rows of all registers that it is a voter of.
+//!
+//! Rows are on stable storage in the order of their keys ([`RowsOp`]); a few are in memory, those that are being asked
+//! about. What follows from a row is said when that row is on stable storage: all that has changed while one write was
+//! under way is in the next one, so that a flush is shared by all who wait.
+
+mod page;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use slotcast_protocol::TargetId;
+
+use crate::code;
+use crate::key::Key;
+use crate::message::{About, Asker, NameRecord, PageAsk, Says, VoterAnswer, VoterQuestion};
+use crate::register::fence::{Fence, Stamp};
+use crate::register::row::{Ask, Row};
+use crate::register::voters::{Voter, Voters};
+
+/// Numbers the operations of one acceptor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RowsOpId(pub u64);
+
+/// An operation on the rows of one target. They are carried out in the order in which they were asked for, or as if they
+/// were: what is read has all that was written before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RowsOp {
+    /// Opens the rows, or makes them.
+    Open,
+    /// The value of a key.
+    Get(Vec<u8>),
+    /// These keys have these values from now on, or none: all of them or nothing, and on stable storage.
+    Write(Vec<(Vec<u8>, Option<Vec<u8>>)>),
+    /// The first so many keys from one on and before another, with their values, in order.
+    Scan {
+        /// The first key that counts.
+        from: Vec<u8>,
+        /// The first that does not, if any.
+        before: Option<Vec<u8>>,
+        /// At most so many.
+        limit: u32,
+    },
+    /// All keys are gone, on stable storage; the identity of the store stays.
+    Clear,
+}
+
+/// What came of a [`RowsOp`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RowsOutput {
+    /// They are open: the identity of the store, which was drawn when it was made.
+    Opened(u64),
+    /// The value, if there is one.
+    Got(Option<Vec<u8>>),
+    /// It is done, on stable storage.
+    Done,
+    /// Keys and values, and whether these are all that there are.
+    Scanned(Vec<(Vec<u8>, Vec<u8>)>, bool),
+}
+
+/// The rows cannot be read or written. Whatever the storage holds then, nobody relies on it before it was opened anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowsError;
+
+/// What an acceptor wants of whoever hosts it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AcceptorEffect {
+    /// Carry this out, and report it.
+    Rows(RowsOpId, RowsOp),
+    /// Say this to a node.
+    Answer(u32, VoterAnswer),
+    /// It is open, or known not to open, or has failed.
+    Changed,
+}
+
+/// Where the fence is kept: no row has so short a key.
+const FENCE: &[u8] = b"f";
+
+/// Rows that are kept in memory though nobody asks about them.
+const CACHED: usize = 1024;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Opening,
+    /// The fence is read.
+    Reading(u64),
+    Open(u64),
+    Failed,
+}
+
+/// A question about a register.
+#[derive(Debug)]
+struct Asked {
+    whom: Whom,
+    stamp: Stamp,
+    ask: Ask<NameRecord>,
+}
+
+/// Who asks whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Whom {
+    node: u32,
+    asker: Asker,
+    /// This acceptor, as the asker knows it.
+    to: Voter,
+}
+
+impl Whom {
+    fn answer(self, says: Says) -> (u32, VoterAnswer) {
+        (self.node, VoterAnswer { from: self.to, asker: self.asker, says })
+    }
+}
+
+/// What is being written, and what follows from it.
+#[derive(Debug)]
+struct Writing {
+    keys: BTreeSet<Key>,
+    has_fence: bool,
+    answers: Vec<(u32, VoterAnswer)>,
+}
+
+/// A row in memory.
+#[derive(Debug)]
+enum Loaded {
+    /// It is being read by this operation; these wait for it.
+    Reading(RowsOpId, Vec<Asked>),
+    /// When it was last asked about.
+    Here(Row<NameRecord>, u64),
+}
+
+/// What an operation was for.
+#[derive(Debug)]
+enum Pending {
+    Open,
+    Fence,
+    Row(Key),
+    Write,
+    Clear,
+    Page(Whom, Stamp, PageAsk),
+}
+
+/// The rows of one target; see the [module](self). A host that loses what was not on stable storage makes another
+/// one.
+#[derive(Debug)]
+pub struct Acceptor {
+    target: TargetId,
+    state: State,
+    fence: Fence,
+    /// What the cluster map says of its group.
+    voters: Option<(u64, Voters)>,
+    is_fence_new: bool,
+    /// Rows of an earlier term are being dropped: nothing is answered meanwhile.
+    is_clearing: bool,
+    rows: BTreeMap<Key, Loaded>,
+    /// Rows in memory by when they were last asked about.
+    used: BTreeMap<u64, Key>,
+    uses: u64,
+    /// Rows that have changed since the write under way began.
+    changed: BTreeSet<Key>,
+    /// What follows from them.
+    answers: Vec<(u32, VoterAnswer)>,
+    writing: Option<Writing>,
+    ops: BTreeMap<RowsOpId, Pending>,
+    next: u64,
+}
+
+impl Acceptor {
+    /// The acceptor of a target; it opens its rows.
+    pub fn open(target: TargetId, effects: &mut Vec<AcceptorEffect>) -> Acceptor {
+        let mut acceptor = Acceptor {
+            target,
+            state: State::Opening,
+            fence: Fence::default(),
+            voters: None,
+            is_fence_new: false,
+            is_clearing: false,
+            rows: BTreeMap::new(),
+            used: BTreeMap::new(),
+            uses: 0,
+            changed: BTreeSet::new(),
+            answers: Vec::new(),
+            writing: None,
+            ops: BTreeMap::new(),
+            next: 0,
+        };
+        acceptor.start(Pending::Open, RowsOp::Open, effects);
+        acceptor
+    }
+
+    /// The identity of its store, once that is known. A store that has failed has none.
+    pub fn store(&self) -> Option<u64> {
+        match self.state {
+            State::Reading(store) | State::Open(store) => Some(store),
+            State::Opening | State::Failed => None,
+        }
+    }
+
+    /// Whether its rows can be read and written, as far as is known.
+    pub fn is_open(&self) -> bool {
+        matches!(self.state, State::Open(_))
+    }
+
+    /// What it knows of the cluster map.
+    pub fn fence(&self) -> Fence {
+        self.fence
+    }
+
+    /// In the cluster map of `epoch` these vote in its group.
+    pub fn learn(&mut self, epoch: u64, voters: &Voters, effects: &mut Vec<AcceptorEffect>) {
+        if self.voters.as_ref().is_none_or(|(known, _)| *known < epoch) {
+            self.voters = Some((epoch, voters.clone()));
+        }
+        self.follow(effects);
+        self.flush(effects);
+    }
+
+    fn follow(&mut self, effects: &mut Vec<AcceptorEffect>) {
+        let (State::Open(store), false) = (self.state, self.is_clearing) else { return };
+        let Some((epoch, voters)) = &self.voters else { return };
+        if *epoch <= self.fence.epoch {
+            return;
+        }
+        let drops_rows = self.fence.learn(*epoch, voters, self.target, store);
+        self.is_fence_new = true;
+        // An empty store has none to drop; but which rows there are is not known in memory.
+        if drops_rows {
+            self.is_clearing = true;
+            self.rows.clear();
+            self.used.clear();
+            self.changed.clear();
+            self.answers.clear();
+            if let Some(writing) = &mut self.writing {
+                writing.keys.clear();
+                writing.answers.clear();
+            }
+            self.start(Pending::Clear, RowsOp::Clear, effects);
+        }
+    }
+
+    /// `node` asks. Whoever is not answered asks again.
+    pub fn ask(&mut self, node: u32, question: VoterQuestion, effects: &mut Vec<AcceptorEffect>) {
+        let VoterQuestion { to, asker, stamp, about } = question;
+        let State::Open(store) = self.state else { return };
+        if (to.target, to.store) != (self.target, store) || self.is_clearing {
+            return;
+        }
+        let whom = Whom { node, asker, to };
+        match about {
+            About::Register(key, ask) => {
+                self.ask_register(key, Asked { whom, stamp, ask }, effects);
+            }
+            About::Page(page) => self.ask_page(whom, stamp, page, effects),
+        }
+        self.flush(effects);
+    }
+
+    fn ask_register(&mut self, key: Key, asked: Asked, effects: &mut Vec<AcceptorEffect>) {
+        match self.rows.get_mut(&key) {
+            Some(Loaded::Here(..)) => self.answer(&key, asked, effects),
+            Some(Loaded::Reading(_, waiting)) => {
+                // Who asks again has not gone away, and one answer is enough.
+                match waiting.iter_mut().find(|other| other.whom == asked.whom) {
+                    Some(other) => *other = asked,
+                    None => waiting.push(asked),
+                }
+            }
+            None => {
+                let op = self.start(Pending::Row(key.clone()), RowsOp::Get(key.bytes()), effects);
+                self.rows.insert(key, Loaded::Reading(op, [asked].into()));
+            }
+        }
+    }
+
+    fn answer(&mut self, key: &Key, asked: Asked, effects: &mut Vec<AcceptorEffect>) {
+        let Asked { whom, stamp, ask } = asked;
+        let Some(Loaded::Here(row, used)) = self.rows.get_mut(key) else { return };
+        self.used.remove(used);
+        self.uses += 1;
+        *used = self.uses;
+        self.used.insert(self.uses, key.clone());
+        let before = (row.promised(), row.accepted().0, self.fence);
+        let reply = row.answer(&mut self.fence, stamp, &ask);
+        let is_changed = (before.0, before.1) != (row.promised(), row.accepted().0);
+        if before.2 != self.fence {
+            self.is_fence_new = true;
+        }
+        if is_changed {
+            self.changed.insert(key.clone());
+        }
+        self.say(Some(key), whom.answer(Says::Register(reply)), effects);
+    }
+
+    /// Says something that follows from a row, and from the fence, when both are on stable storage.
+    fn say(
+        &mut self,
+        key: Option<&Key>,
+        answer: (u32, VoterAnswer),
+        effects: &mut Vec<AcceptorEffect>,
+    ) {
+        let is_changed = key.is_some_and(|key| self.changed.contains(key));
+        if self.is_fence_new || is_changed || self.is_clearing {
+            return self.answers.push(answer);
+        }
+        let is_in = |writing: &Writing| {
+            writing.has_fence || key.is_some_and(|key| writing.keys.contains(key))
+        };
+        match self.writing.as_mut().filter(|writing| is_in(writing)) {
+            Some(writing) => writing.answers.push(answer),
+            None => effects.push(AcceptorEffect::Answer(answer.0, answer.1)),
+        }
+    }
+
+    /// Writes what has changed. What was written while rows were dropped is of their time.
+    fn flush(&mut self, effects: &mut Vec<AcceptorEffect>) {
+        if self.writing.is_some() || self.is_clearing || !self.is_open() {
+            return;
+        }
+        let has_fence = core::mem::take(&mut self.is_fence_new);
+        let keys = core::mem::take(&mut self.changed);
+        if !has_fence && keys.is_empty() {
+            return self.forget_unused();
+        }
+        let mut writes = Vec::with_capacity(keys.len() + 1);
+        if has_fence {
+            writes.push((FENCE.to_vec(), Some(code::encode(&self.fence))));
+        }
+        for key in &keys {
+            if let Some(Loaded::Here(row, _)) = self.rows.get(key) {
+                let value = (!row.is_blank()).then(|| code::encode(row));
+                writes.push((key.bytes(), value));
+            }
+        }
+        let answers = core::mem::take(&mut self.answers);
+        self.writing = Some(Writing { keys, has_fence, answers });
+        self.start(Pending::Write, RowsOp::Write(writes), effects);
+    }
+
+    fn forget_unused(&mut self) {
+        while self.used.len() > CACHED {
+            let is_idle = |key: &&Key| {
+                let is_writing =
+                    self.writing.as_ref().is_some_and(|writing| writing.keys.contains(*key));
+                !self.changed.contains(*key) && !is_writing
+            };
+            let Some((used, key)) = self.used.iter().find(|(_, key)| is_idle(key)) else { return };
+            let (used, key) = (*used, key.clone());
+            self.used.remove(&used);
+            self.rows.remove(&key);
+        }
+    }
+
+    fn start(
+        &mut self,
+        pending: Pending,
+        op: RowsOp,
+        effects: &mut Vec<AcceptorEffect>,
+    ) -> RowsOpId {
+        let id = RowsOpId(self.next);
+        self.next += 1;
+        self.ops.insert(id, pending);
+        effects.push(AcceptorEffect::Rows(id, op));
+        id
+    }
+
+    /// An operation has ended.
+    pub fn ended(
+        &mut self,
+        id: RowsOpId,
+        result: Result<RowsOutput, RowsError>,
+        effects: &mut Vec<AcceptorEffect>,
+    ) {
+        let Some(pending) = self.ops.remove(&id) else { return };
+        if self.state == State::Failed {
+            return;
+        }
+        let is_done = match (pending, result) {
+            (Pending::Open, Ok(RowsOutput::Opened(store))) => {
+                self.state = State::Reading(store);
+                self.start(Pending::Fence, RowsOp::Get(FENCE.to_vec()), effects);
+                true
+            }
+            (Pending::Fence, Ok(RowsOutput::Got(value))) => self.opened(value.as_deref(), effects),
+            (Pending::Row(key), Ok(RowsOutput::Got(value))) => {
+                self.read(&key, id, value.as_deref(), effects)
+            }
+            (Pending::Write, Ok(RowsOutput::Done)) => {
+                let answers =
+                    self.writing.take().map(|writing| writing.answers).unwrap_or_default();
+                let answers = answers.into_iter();
+                effects.extend(answers.map(|(node, answer)| AcceptorEffect::Answer(node, answer)));
+                true
+            }
+            (Pending::Clear, Ok(RowsOutput::Done)) => {
+                self.is_clearing = false;
+                // The map may have changed again.
+                self.follow(effects);
+                true
+            }
+            (Pending::Page(whom, stamp, ask), Ok(RowsOutput::Scanned(rows, is_all))) => {
+                self.scanned(whom, stamp, &ask, (&rows, is_all), effects)
+            }
+            _ => false,
+        };
+        if !is_done {
+            // What is in memory may be ahead of what is on storage, and nobody may hear of it.
+            self.state = State::Failed;
+            self.rows.clear();
+            self.answers.clear();
+            self.writing = None;
+            effects.push(AcceptorEffect::Changed);
+            return;
+        }
+        self.flush(effects);
+    }
+
+    fn opened(&mut self, fence: Option<&[u8]>, effects: &mut Vec<AcceptorEffect>) -> bool {
+        let State::Reading(store) = self.state else { return false };
+        match fence.map(code::decode) {
+            Some(Some(fence)) => self.fence = fence,
+            Some(None) => return false,
+            None => {}
+        }
+        self.state = State::Open(store);
+        effects.push(AcceptorEffect::Changed);
+        self.follow(effects);
+        true
+    }
+
+    /// A row was read for those who wait for it.
+    fn read(
+        &mut self,
+        key: &Key,
+        id: RowsOpId,
+        value: Option<&[u8]>,
+        effects: &mut Vec<AcceptorEffect>,
+    ) -> bool {
+        let row = match value.map(code::decode::<Row<NameRecord>>) {
+            Some(Some(row)) => row,
+            Some(None) => return false,
+            None => Row::default(),
+        };
+        // What was being read when all rows were dropped is nobody's.
+        match self.rows.get(key) {
+            Some(Loaded::Reading(op, _)) if *op == id => {}
+            _ => return true,
+        }
+        self.uses += 1;
+        self.used.insert(self.uses, key.clone());
+        let before = self.rows.insert(key.clone(), Loaded::Here(row, self.uses));
+        if let Some(Loaded::Reading(_, waiting)) = before {
+            waiting.into_iter().for_each(|asked| self.answer(key, asked, effects));
+        }
+        true
+    }
+}

@@ -1,0 +1,307 @@
+//! One request, whatever it is about.
+
+use alloc::vec::Vec;
+
+use slotcast_protocol::GroupMap;
+use slotcast_units::{Span, Time};
+
+use super::listing::{Listing, ListingStep};
+use super::{NameAnswer, NameFailure, NameRequest, NameTimes, of_register, voters_of};
+use crate::key::Key;
+use crate::message::{About, Asker, NameRecord, Says, VoterQuestion};
+use crate::object::Entry;
+use crate::register::ballot::Proposer;
+use crate::register::read::{Read, ReadStep};
+use crate::register::row::{Question, Tag};
+use crate::register::update::{Step, Update};
+use crate::register::voters::Voter;
+use crate::roster::Rosters;
+
+/// A request that is under way.
+#[derive(Debug)]
+pub(super) struct Task {
+    pub(super) number: u64,
+    /// The listing that it is for.
+    pub(super) parent: Option<u64>,
+    pub(super) machine: Machine,
+    pub(super) began: Time,
+    /// When a voter answered last, or it began.
+    pub(super) heard: Time,
+    pub(super) due: Time,
+    /// It waits until it is tried again.
+    pub(super) is_backing_off: bool,
+    pub(super) waits_for_map: bool,
+    /// The epoch that it needed last.
+    pub(super) last_map: u64,
+    /// How often somebody else was faster.
+    pub(super) lost: u32,
+    patience: Span,
+}
+
+impl Task {
+    pub(super) fn new(
+        now: Time,
+        (number, parent): (u64, Option<u64>),
+        machine: Machine,
+        times: NameTimes,
+    ) -> Task {
+        Task {
+            number,
+            parent,
+            machine,
+            began: now,
+            heard: now,
+            due: Time::NEVER,
+            is_backing_off: false,
+            waits_for_map: false,
+            last_map: 0,
+            lost: 0,
+            patience: times.patience,
+        }
+    }
+
+    /// When it is given up.
+    pub(super) fn gives_up(&self, times: NameTimes) -> Time {
+        match self.machine {
+            // Its chunk is on its way.
+            Machine::Update { is_held: true, .. } | Machine::Waiting(_, true) => Time::NEVER,
+            _ => (self.heard + times.silence).min(self.began + times.most),
+        }
+    }
+
+    /// How long it waits before it asks again: longer each time.
+    pub(super) fn patience(&mut self) -> Span {
+        let patience = self.patience;
+        self.patience = patience + patience / 2;
+        patience
+    }
+
+    /// Whether it needed this epoch before, and began anew with it: more is needed than the map says.
+    pub(super) fn has_needed(&self, epoch: u64) -> bool {
+        self.last_map >= epoch
+    }
+}
+
+/// What comes next.
+#[derive(Debug)]
+pub(super) enum Next {
+    Waits,
+    Asks,
+    Lost,
+    NeedsMap(u64),
+    /// These registers are to be read for it.
+    Reads(Vec<Key>),
+    Done(NameAnswer),
+}
+
+/// How it is carried out.
+#[derive(Debug)]
+pub(super) enum Machine {
+    /// It has not begun.
+    Waiting(NameRequest, bool),
+    Update {
+        key: Key,
+        update: Update<Entry>,
+        is_held: bool,
+        /// It was proposed, or is to be when it is not held any more.
+        is_proposed: bool,
+    },
+    Read {
+        key: Key,
+        read: Read<NameRecord>,
+    },
+    List(Listing),
+}
+
+impl Machine {
+    pub(super) fn key(&self) -> Option<&Key> {
+        match self {
+            Machine::Waiting(NameRequest::Update(key, _) | NameRequest::Read(key), _)
+            | Machine::Update { key, .. }
+            | Machine::Read { key, .. } => Some(key),
+            Machine::Waiting(NameRequest::List(_), _) | Machine::List(_) => None,
+        }
+    }
+
+    pub(super) fn is_update(&self) -> bool {
+        matches!(self, Machine::Waiting(NameRequest::Update(..), _) | Machine::Update { .. })
+    }
+
+    /// What to say if it is given up now.
+    pub(super) fn failure(&self) -> NameFailure {
+        match self {
+            Machine::Update { is_proposed: true, .. } => NameFailure::Unknown,
+            _ => NameFailure::Unavailable,
+        }
+    }
+
+    pub(super) fn begin(
+        &mut self,
+        rosters: &Rosters,
+        groups: &GroupMap,
+        proposer: Proposer,
+    ) -> Next {
+        let Machine::Waiting(request, is_held) = self else { return Next::Waits };
+        let (is_held, began) = (*is_held, rosters.epoch);
+        let voters = |key: &Key| voters_of(rosters, groups, key.slot).cloned();
+        let machine = match request {
+            NameRequest::Update(key, request) => voters(key).map(|voters| {
+                let update = Update::new(request.clone(), voters, began, proposer);
+                Machine::Update { key: key.clone(), update, is_held, is_proposed: false }
+            }),
+            NameRequest::Read(key) => voters(key).map(|voters| {
+                let read = Read::new(voters, began, proposer);
+                Machine::Read { key: key.clone(), read }
+            }),
+            NameRequest::List(request) => {
+                Listing::new(request.clone(), rosters, groups).map(Machine::List)
+            }
+        };
+        match machine {
+            Some(machine) => {
+                *self = machine;
+                Next::Asks
+            }
+            // Nobody votes there yet.
+            None => Next::NeedsMap(rosters.epoch + 1),
+        }
+    }
+
+    pub(super) fn renew(
+        &mut self,
+        rosters: &Rosters,
+        groups: &GroupMap,
+        proposer: Proposer,
+    ) -> Next {
+        let voters = |key: &Key| voters_of(rosters, groups, key.slot).cloned();
+        let none = Next::NeedsMap(rosters.epoch + 1);
+        match self {
+            Machine::Waiting(..) => self.begin(rosters, groups, proposer),
+            Machine::Update { key, update, .. } => {
+                voters(key).map_or(none, |voters| update.renew(voters, rosters.epoch).into())
+            }
+            Machine::Read { key, read } => {
+                voters(key).map_or(none, |voters| read.renew(voters, rosters.epoch).into())
+            }
+            Machine::List(listing) => listing.renew(rosters, groups).into(),
+        }
+    }
+
+    /// What was held may take effect.
+    pub(super) fn release(&mut self) -> Next {
+        match self {
+            Machine::Waiting(_, is_held) => *is_held = false,
+            Machine::Update { is_held, is_proposed, .. } => {
+                *is_held = false;
+                if *is_proposed {
+                    return Next::Asks;
+                }
+            }
+            Machine::Read { .. } | Machine::List(_) => {}
+        }
+        Next::Waits
+    }
+
+    pub(super) fn retry(&mut self) -> Next {
+        match self {
+            Machine::Waiting(..) => Next::Waits,
+            Machine::Update { update, .. } => update.retry().into(),
+            Machine::Read { read, .. } => read.retry().into(),
+            Machine::List(_) => Next::Asks,
+        }
+    }
+
+    /// Some have not answered for a while.
+    pub(super) fn ask_again(&mut self) -> Next {
+        match self {
+            Machine::Waiting(..) => return Next::Waits,
+            Machine::List(listing) => listing.ask_all(),
+            Machine::Update { .. } | Machine::Read { .. } => {}
+        }
+        Next::Asks
+    }
+
+    pub(super) fn questions(&self, id: u64) -> Vec<VoterQuestion> {
+        match self {
+            Machine::Waiting(..) => Vec::new(),
+            // What was decided is not proposed yet.
+            Machine::Update { is_held: true, is_proposed: true, .. } => Vec::new(),
+            Machine::Update { key, update, .. } => about(id, key, update.questions()),
+            Machine::Read { key, read } => about(id, key, read.questions()),
+            Machine::List(listing) => listing.questions(id),
+        }
+    }
+
+    pub(super) fn answered(&mut self, from: Voter, tag: Tag, says: Says) -> Next {
+        match self {
+            Machine::Waiting(..) => Next::Waits,
+            Machine::Update { update, is_proposed, .. } => {
+                let Some(reply) = of_register(says) else { return Next::Waits };
+                let step = update.handle(from, tag, reply);
+                // What is to be asked next is to hold what was decided.
+                *is_proposed |= step == Step::Asks;
+                step.into()
+            }
+            Machine::Read { read, .. } => match of_register(says) {
+                Some(reply) => read.handle(from, tag, reply).into(),
+                None => Next::Waits,
+            },
+            Machine::List(listing) => listing.answered(from, tag, says).into(),
+        }
+    }
+
+    /// A register was read for it.
+    pub(super) fn was_read(&mut self, key: &Key, record: Option<NameRecord>) -> Next {
+        match self {
+            Machine::List(listing) => listing.was_read(key, record).into(),
+            _ => Next::Waits,
+        }
+    }
+}
+
+fn about(id: u64, key: &Key, questions: Vec<Question<NameRecord>>) -> Vec<VoterQuestion> {
+    let question = |Question { to, tag, stamp, ask }| VoterQuestion {
+        to,
+        asker: Asker { id, tag },
+        stamp,
+        about: About::Register(key.clone(), ask),
+    };
+    questions.into_iter().map(question).collect()
+}
+
+impl From<Step> for Next {
+    fn from(step: Step) -> Next {
+        match step {
+            Step::Waits => Next::Waits,
+            Step::Asks => Next::Asks,
+            Step::Lost => Next::Lost,
+            Step::NeedsMap(epoch) => Next::NeedsMap(epoch),
+            Step::Done(outcome) => Next::Done(NameAnswer::Changed(outcome)),
+            Step::Unknown => Next::Done(NameAnswer::Failed(NameFailure::Unknown)),
+        }
+    }
+}
+
+impl From<ReadStep<NameRecord>> for Next {
+    fn from(step: ReadStep<NameRecord>) -> Next {
+        match step {
+            ReadStep::Waits => Next::Waits,
+            ReadStep::Asks => Next::Asks,
+            ReadStep::Lost => Next::Lost,
+            ReadStep::NeedsMap(epoch) => Next::NeedsMap(epoch),
+            ReadStep::Done(record) => Next::Done(NameAnswer::Says(record)),
+        }
+    }
+}
+
+impl From<ListingStep> for Next {
+    fn from(step: ListingStep) -> Next {
+        match step {
+            ListingStep::Waits => Next::Waits,
+            ListingStep::Asks => Next::Asks,
+            ListingStep::Reads(keys) => Next::Reads(keys),
+            ListingStep::NeedsMap(epoch) => Next::NeedsMap(epoch),
+            ListingStep::Done(listed) => Next::Done(NameAnswer::Listed(listed)),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What a name stands for: an object, or a bucket.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+
+use bytes::Bytes;
+use minicbor::{Decode, Encode};
+use slotcast_protocol::ChunkId;
+
+use crate::key::BucketId;
+use crate::register::record::{Version, Versioning};
+
+/// The most bytes of content that a register holds itself. What is longer is chunks.
+pub const MAX_INLINE: usize = 16 << 10;
+
+/// The most bytes of metadata and tags of an object, names and values together.
+pub const MAX_METADATA: usize = 8 << 10;
+
+/// What a register says that a name stands for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub enum Entry {
+    /// An object of a bucket.
+    #[n(0)]
+    Object(#[n(0)] Object),
+    /// A bucket, of the [root](BucketId::ROOT).
+    #[n(1)]
+    Bucket(#[n(0)] Bucket),
+}
+
+impl Entry {
+    /// The object, if it is one.
+    pub fn object(&self) -> Option<&Object> {
+        match self {
+            Entry::Object(object) => Some(object),
+            Entry::Bucket(_) => None,
+        }
+    }
+
+    /// The bucket, if it is one.
+    pub fn bucket(&self) -> Option<&Bucket> {
+        match self {
+            Entry::Bucket(bucket) => Some(bucket),
+            Entry::Object(_) => None,
+        }
+    }
+}
+
+impl Version<Entry> {
+    /// The same without content that is in the register.
+    pub(crate) fn without_content(&self) -> Version<Entry> {
+        let mut version = self.clone();
+        if let Some(Entry::Object(object)) = &mut version.object
+            && let Body::Inline(_) = object.body
+        {
+            object.body = Body::Inline(Bytes::new());
+        }
+        version
+    }
+}
+
+/// Content, with all that is said of it. It never changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub struct Object {
+    /// Bytes of content.
+    #[n(0)]
+    pub size: u64,
+    /// Where the content is.
+    #[n(1)]
+    pub body: Body,
+    /// When it was put, in milliseconds since 1970 on the clock of a node. It decides nothing.
+    #[n(2)]
+    pub modified: u64,
+    /// Its media type (RFC 9110, 8.3.1).
+    #[n(3)]
+    pub media_type: Option<String>,
+    /// What the client says of it: its own metadata, and headers to be given back.
+    #[n(4)]
+    pub metadata: BTreeMap<String, String>,
+    /// Tags.
+    #[n(5)]
+    pub tags: BTreeMap<String, String>,
+    /// Checksums of its content.
+    #[n(6)]
+    pub checksums: Checksums,
+}
+
+/// Where the content of an object is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub enum Body {
+    /// Here: at most [`MAX_INLINE`] bytes.
+    #[n(0)]
+    Inline(
+        #[n(0)]
+        #[cbor(with = "crate::code::content")]
+        Bytes,
+    ),
+    /// It is a chunk.
+    #[n(1)]
+    Chunk(
+        #[n(0)]
+        #[cbor(with = "crate::code::chunk")]
+        ChunkId,
+    ),
+    /// It is what a chunk lists.
+    #[n(2)]
+    List(
+        #[n(0)]
+        #[cbor(with = "crate::code::chunk")]
+        ChunkId,
+    ),
+}
+
+impl Default for Body {
+    fn default() -> Body {
+        Body::Inline(Bytes::new())
+    }
+}
+
+/// Checksums of content: those that were asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub struct Checksums {
+    /// MD5 (RFC 1321): the entity tag of S3.
+    #[n(0)]
+    #[cbor(with = "minicbor::bytes")]
+    pub md5: Option<[u8; 16]>,
+    /// CRC-32 (ISO-HDLC).
+    #[n(1)]
+    pub crc32: Option<u32>,
+    /// CRC-32C (iSCSI).
+    #[n(2)]
+    pub crc32c: Option<u32>,
+    /// CRC-64/NVME.
+    #[n(3)]
+    pub crc64: Option<u64>,
+    /// SHA-256.
+    #[n(4)]
+    #[cbor(with = "minicbor::bytes")]
+    pub sha256: Option<[u8; 32]>,
+}
+
+/// What all names of a bucket have in common.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub struct Bucket {
+    /// Its number.
+    #[n(0)]
+    pub id: BucketId,
+    /// Slots that its names are spread over.
+    #[n(1)]
+    pub slots: u32,
+    /// What is kept of earlier versions.
+    #[n(2)]
+    pub versioning: Versioning,
+    /// Replicas of the chunks of its objects, 1 to 8; as many as the cluster's number says if it does not say.
+    #[n(3)]
+    pub replicas: Option<u8>,
+    /// When it was made, in milliseconds since 1970 on the clock of a node.
+    #[n(4)]
+    pub created: u64,
+}
+
+impl Bucket {
+    /// The bucket of buckets.
+    pub const ROOT: Bucket = Bucket {
+        id: BucketId::ROOT,
+        slots: 1,
+        versioning: Versioning::Off,
+        replicas: None,
+        created: 0,
+    };
+}
