@@ -86,7 +86,7 @@ mod object;
 mod register;
 mod roster;
 
-pub use acceptor::{Acceptor, AcceptorEffect, RowsError, RowsOp, RowsOpId, RowsOutput};
+pub use acceptor::{Acceptor, AcceptorEffect, MAX_SCAN, RowsError, RowsOp, RowsOpId, RowsOutput};
 pub use key::{BucketId, Key, MAX_NAME, MAX_SLOTS, Name, NoName, SlotId};
 pub use message::{
     About, Asker, From, MAX_PAGE, Message, NameRecord, PageAsk, PageRow, PageRows, Says, Store,

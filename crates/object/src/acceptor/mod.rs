@@ -22,15 +22,17 @@ use crate::register::voters::{Voter, Voters};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowsOpId(pub u64);
 
-/// An operation on the rows of one target. They are carried out in the order in which they were asked for, or as if they
-/// were: what is read has all that was written before.
+/// An operation on the rows of one target. Those that change anything are carried out in the order in which they were
+/// asked for. What is read has all that was reported before the reading was asked for, and of what was under way the
+/// first few operations, each of them whole or not at all; so what is read later is never older.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowsOp {
     /// Opens the rows, or makes them.
     Open,
     /// The value of a key.
     Get(Vec<u8>),
-    /// These keys have these values from now on, or none: all of them or nothing, and on stable storage.
+    /// These keys, of 1 to 65,535 bytes, have these values from now on, or none: all of them or nothing, and on stable
+    /// storage. Of one that is named twice the later value counts.
     Write(Vec<(Vec<u8>, Option<Vec<u8>>)>),
     /// The first so many keys from one on and before another, with their values, in order.
     Scan {
@@ -38,12 +40,15 @@ pub enum RowsOp {
         from: Vec<u8>,
         /// The first that does not, if any.
         before: Option<Vec<u8>>,
-        /// At most so many.
+        /// At most so many; fewer, but one at least, where they have [`MAX_SCAN`] bytes already.
         limit: u32,
     },
     /// All keys are gone, on stable storage; the identity of the store stays.
     Clear,
 }
+
+/// Bytes of keys and values with which a scan ends.
+pub const MAX_SCAN: usize = 4 << 20;
 
 /// What came of a [`RowsOp`].
 #[derive(Debug, Clone, PartialEq, Eq)]
