@@ -1,5 +1,5 @@
-//! A simulated disk that fails as real ones do, for tests of a store and for the fault simulation of the
-//! cluster.
+//! Simulated devices that fail as real ones do, for tests of a store and for the fault simulation of the
+//! cluster: a disk for chunks, and ordered rows for names.
 //!
 //! [`SimulatedDisk`] carries out the operations of `slotcast-disk` on segments in memory. It loses what was
 //! not flushed when the power fails, tears writes at sectors of 512 bytes, rots and loses what was written,
@@ -47,6 +47,10 @@
 //! assert_eq!(disk.step(), Some((OpId(3), Err(DiskError::Failed))));
 //! ```
 //!
+//! [`SimulatedRows`] carries out the operations of `slotcast-object` on rows in memory. It loses changes that were not
+//! flushed, the latest ones first and each of them whole, lies about flushes, and fails or hangs as [`RowsFaults`] says.
+//! `slotcast-node` has the real ones, and a test holds both to the same behaviour.
+//!
 //! Everything that happens follows from the seed and the calls: equal calls on two disks of one seed do the
 //! same. The disk has no time; its user decides when an operation ends. It panics where a store breaks the
 //! rules of `slotcast-disk`: a segment that is created twice, a write to one that is not there or over
@@ -58,6 +62,10 @@ extern crate alloc;
 mod disk;
 mod disk_faults;
 mod harm;
+mod rows;
+mod rows_faults;
 
 pub use disk::SimulatedDisk;
 pub use disk_faults::{DiskFaults, Hang, OpFaults, Transient};
+pub use rows::SimulatedRows;
+pub use rows_faults::{RowsFaults, RowsOpFaults};
