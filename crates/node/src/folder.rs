@@ -169,6 +169,11 @@ impl Folder {
         &self.segments
     }
 
+    /// Where the rows of its names are, if it has any: a folder for [`Rows`](crate::Rows).
+    pub fn names(&self) -> PathBuf {
+        self.segments.with_file_name("names")
+    }
+
     pub(crate) fn list(&self) -> io::Result<Vec<SegmentId>> {
         let mut found = Vec::new();
         for entry in fs::read_dir(&self.segments)? {

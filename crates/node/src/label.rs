@@ -196,6 +196,10 @@ fn unlabelled(folder: &Path, entries: fs::ReadDir) -> io::Result<Contents> {
         let name = entry?.file_name().to_string_lossy().into_owned();
         match name.as_str() {
             "lock" | "lost+found" | "target.toml.new" | "segments" => {}
+            "names" if folder.join("names/store.toml").try_exists()? => {
+                let why = "it has names, and no label says of which target";
+                return Ok(Contents::Unreadable(why.into()));
+            }
             _ => other = Some(name),
         }
     }

@@ -70,6 +70,17 @@ fn what_cannot_be_told_is_not_taken_for_empty() {
     fs::write(folder.path().join("segments/0000000003.seg"), "records").expect("room");
     assert!(matches!(contents(&folder), Contents::Unreadable(why) if why.contains("no label")));
 
+    // Names are somebody's, too; a folder that is only called so may be anything.
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir_all(folder.path().join("names/rows-1")).expect("room");
+    assert_eq!(contents(&folder), Contents::OtherFiles("names".into()));
+    fs::write(folder.path().join("names/store.toml"), "format = 1").expect("room");
+    assert!(matches!(contents(&folder), Contents::Unreadable(why) if why.contains("no label")));
+    // Beside segments they are as they should be.
+    fs::create_dir(folder.path().join("segments")).expect("room");
+    write(&label(), folder.path()).expect("room");
+    assert!(matches!(contents(&folder), Contents::Labelled { broken_copy: None, .. }));
+
     // The folder of the segments may be a disk of its own, which is not mounted.
     let folder = formatted(&label());
     fs::remove_file(folder.path().join(SECOND)).expect("it was there");
