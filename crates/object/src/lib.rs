@@ -79,6 +79,7 @@ extern crate alloc;
 
 mod acceptor;
 mod code;
+pub mod history;
 mod key;
 mod message;
 mod names;

@@ -200,6 +200,11 @@ impl Acceptor {
         }
     }
 
+    /// Whether it is not known yet whether its rows can be read and written.
+    pub fn is_opening(&self) -> bool {
+        matches!(self.state, State::Opening | State::Reading(_))
+    }
+
     /// Whether its rows can be read and written, as far as is known.
     pub fn is_open(&self) -> bool {
         matches!(self.state, State::Open(_))

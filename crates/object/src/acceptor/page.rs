@@ -16,6 +16,9 @@ use crate::register::row::Row;
 /// A page ends before it has more bytes of rows than that, but for one row.
 const MAX_PAGE_BYTES: usize = 1 << 20;
 
+/// A key on storage, and its value.
+type KeyValue = (Vec<u8>, Vec<u8>);
+
 impl Acceptor {
     pub(super) fn ask_page(
         &mut self,
@@ -45,7 +48,7 @@ impl Acceptor {
         whom: Whom,
         stamp: Stamp,
         ask: &PageAsk,
-        (rows, is_all): (&[(Vec<u8>, Vec<u8>)], bool),
+        (rows, is_all): (&[KeyValue], bool),
         effects: &mut Vec<AcceptorEffect>,
     ) -> bool {
         let says = match self.fence.admit(stamp) {
@@ -71,7 +74,7 @@ fn after_prefix(mut prefix: Vec<u8>) -> Option<Vec<u8>> {
     None
 }
 
-fn page(ask: &PageAsk, rows: &[(Vec<u8>, Vec<u8>)], is_all: bool) -> Option<PageRows> {
+fn page(ask: &PageAsk, rows: &[KeyValue], is_all: bool) -> Option<PageRows> {
     let (mut page, mut bytes) = (Vec::new(), 0);
     for (key, value) in rows {
         let name = Key::read(key)?.name;

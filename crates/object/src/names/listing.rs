@@ -14,7 +14,7 @@ use crate::message::{
 use crate::object::Entry;
 use crate::register::ballot::Ballot;
 use crate::register::fence::{Fenced, Stamp};
-use crate::register::record::{Record, Version};
+use crate::register::record::Version;
 use crate::register::row::Tag;
 use crate::register::voters::{Voter, Voters};
 use crate::roster::Rosters;
@@ -185,13 +185,13 @@ impl Listing {
     }
 
     /// A register about which voters disagreed says this.
-    pub(super) fn was_read(&mut self, key: &Key, record: Option<NameRecord>) -> ListingStep {
+    pub(super) fn was_read(&mut self, key: &Key, record: Option<&NameRecord>) -> ListingStep {
         for part in self.parts.iter_mut().filter(|part| part.slot == key.slot) {
             let Some(rows) = part.rows.as_mut().filter(|_| part.reading.remove(&key.name)) else {
                 continue;
             };
             let count = if self.request.versions { usize::MAX } else { 1 };
-            let versions = record.as_ref().map(|record: &Record<_>| record.versions.iter());
+            let versions = record.map(|record| record.versions.iter());
             let versions = versions.into_iter().flatten().take(count).map(Version::without_content);
             rows.insert(key.name.clone(), versions.collect());
         }

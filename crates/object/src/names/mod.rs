@@ -25,6 +25,7 @@ use task::{Machine, Next, Task};
 
 /// What somebody wants of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "each is there once, and most are changes")]
 pub enum NameRequest {
     /// Change what a name says.
     Update(Key, Request<Entry>),
@@ -391,7 +392,9 @@ impl Names {
                 let Some(task) = self.tasks.get_mut(&parent) else { return };
                 task.heard = now;
                 let next = match (key, answer) {
-                    (Some(key), NameAnswer::Says(record)) => task.machine.was_read(&key, record),
+                    (Some(key), NameAnswer::Says(record)) => {
+                        task.machine.was_read(&key, record.as_ref())
+                    }
                     _ => Next::Done(NameAnswer::Failed(NameFailure::Unavailable)),
                 };
                 self.go_on(now, parent, next, groups, effects);

@@ -1,5 +1,6 @@
 //! One request, whatever it is about.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use slotcast_protocol::GroupMap;
@@ -65,6 +66,8 @@ impl Task {
         match self.machine {
             // Its chunk is on its way.
             Machine::Update { is_held: true, .. } | Machine::Waiting(_, true) => Time::NEVER,
+            // There may be one soon, as at the first start of a cluster.
+            _ if self.waits_for_map => self.began + times.most,
             _ => (self.heard + times.silence).min(self.began + times.most),
         }
     }
@@ -101,7 +104,7 @@ pub(super) enum Machine {
     Waiting(NameRequest, bool),
     Update {
         key: Key,
-        update: Update<Entry>,
+        update: Box<Update<Entry>>,
         is_held: bool,
         /// It was proposed, or is to be when it is not held any more.
         is_proposed: bool,
@@ -146,7 +149,7 @@ impl Machine {
         let voters = |key: &Key| voters_of(rosters, groups, key.slot).cloned();
         let machine = match request {
             NameRequest::Update(key, request) => voters(key).map(|voters| {
-                let update = Update::new(request.clone(), voters, began, proposer);
+                let update = Box::new(Update::new(request.clone(), voters, began, proposer));
                 Machine::Update { key: key.clone(), update, is_held, is_proposed: false }
             }),
             NameRequest::Read(key) => voters(key).map(|voters| {
@@ -251,7 +254,7 @@ impl Machine {
     }
 
     /// A register was read for it.
-    pub(super) fn was_read(&mut self, key: &Key, record: Option<NameRecord>) -> Next {
+    pub(super) fn was_read(&mut self, key: &Key, record: Option<&NameRecord>) -> Next {
         match self {
             Machine::List(listing) => listing.was_read(key, record).into(),
             _ => Next::Waits,

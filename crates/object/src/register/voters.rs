@@ -90,6 +90,20 @@ impl Voters {
         Voters { epoch, old: set.clone(), new: Vec::new() }
     }
 
+    /// These voters as they were written down: the old set, or the only one, and the new one, empty unless two vote.
+    ///
+    /// # Errors
+    /// If a set is none.
+    pub fn of_sets(epoch: u64, old: &[Voter], new: &[Voter]) -> Result<Voters, VotersError> {
+        let new = if new.is_empty() { Vec::new() } else { checked(new)? };
+        Ok(Voters { epoch, old: checked(old)?, new })
+    }
+
+    /// The old set, or the only one, and the new one: see [`Voters::of_sets`].
+    pub fn sets(&self) -> (&[Voter], &[Voter]) {
+        (&self.old, &self.new)
+    }
+
     /// The epoch of the cluster map in which they last changed.
     pub fn epoch(&self) -> u64 {
         self.epoch

@@ -1,0 +1,148 @@
+//! What clients asked of one name and were told: could a name that is kept in one place have told them so?
+//!
+//! A history is linearizable (M. Herlihy, J. Wing, "Linearizability: A Correctness Condition for Concurrent Objects", 1990)
+//! if each request that was answered can be given one moment between its beginning and its end, and each that
+//! was not some moment after its beginning or none, so that requests which are carried out at these moments get these answers.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use slotcast_units::Time;
+
+use crate::register::record::{Decision, Outcome, Record, Request, Version, VersionId};
+
+/// One request about a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked<O> {
+    /// When it was asked.
+    pub began: Time,
+    /// When it was answered; [`Time::NEVER`] if it was not, or nobody knows what became of it.
+    pub ended: Time,
+    /// What was asked, and told.
+    pub what: What<O>,
+}
+
+/// A request, and what it was told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What<O> {
+    /// A change; what came of it, if anybody was told.
+    Change(Request<O>, Option<Outcome>),
+    /// A read; the latest version, if the name says anything and that is no marker of deletion.
+    Read(Option<Version<O>>),
+}
+
+/// The most requests of a history.
+pub const MAX_ASKED: usize = 128;
+
+/// Whether what was asked of one name can be explained. `first` is what the name said before. Exponential in how many
+/// requests are under way at a time, those that nobody answered among them; linear in the others. Requests of which it is
+/// known that they changed nothing should be left out. No two have the same key.
+///
+/// # Panics
+/// If there are more than [`MAX_ASKED`].
+pub fn is_explained<O: Clone + PartialEq>(first: Option<&Record<O>>, asked: &[Asked<O>]) -> bool {
+    assert!(asked.len() <= MAX_ASKED, "{} requests", asked.len());
+    let mut order: Vec<&Asked<O>> = asked.iter().collect();
+    order.sort_by_key(|asked| asked.began);
+    let mut seen = BTreeSet::new();
+    let mut open = alloc::vec![(0_u128, first.cloned())];
+    while let Some((done, state)) = open.pop() {
+        let left = || order.iter().enumerate().filter(|(place, _)| done >> place & 1 == 0);
+        // Those that were never answered need not be carried out.
+        let must_end = left().map(|(_, asked)| asked.ended).min().unwrap_or(Time::NEVER);
+        if must_end == Time::NEVER {
+            return true;
+        }
+        // Whatever is next began before any other has ended. Those that were answered are tried first.
+        let next = left().take_while(|(_, asked)| asked.began <= must_end);
+        let (unanswered, answered): (Vec<_>, Vec<_>) =
+            next.partition(|(_, asked)| asked.ended == Time::NEVER);
+        for (place, asked) in unanswered.into_iter().chain(answered) {
+            let Some(mut next) = carry_out(state.as_ref(), &asked.what) else { continue };
+            // Each request is there once, so that nobody asks for what was answered before.
+            next.iter_mut().for_each(|record| record.recent.clear());
+            let done = done | 1 << place;
+            if seen.insert((done, says(next.as_ref()))) {
+                open.push((done, next));
+            }
+        }
+    }
+    false
+}
+
+/// All that makes a difference in a record.
+fn says<O>(record: Option<&Record<O>>) -> Option<(u64, Vec<VersionId>)> {
+    record.map(|record| (record.change, record.versions.iter().map(|v| v.id).collect()))
+}
+
+/// What the name says afterwards; none if it would have answered something else.
+fn carry_out<O: Clone + PartialEq>(
+    state: Option<&Record<O>>,
+    what: &What<O>,
+) -> Option<Option<Record<O>>> {
+    match what {
+        What::Read(told) => {
+            let says = state.and_then(|record| record.versions.first());
+            let says = says.filter(|version| version.object.is_some());
+            (says == told.as_ref()).then(|| state.cloned())
+        }
+        What::Change(request, told) => {
+            let (next, outcome) = match request.decide(state) {
+                Decision::Write(record, outcome) => (Some(record), outcome),
+                Decision::Answer(outcome) => (state.cloned(), outcome),
+            };
+            told.is_none_or(|told| told == outcome).then_some(next)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slotcast_units::Time;
+
+    use super::{Asked, What, is_explained};
+    use crate::{
+        Condition, Operation, Outcome, Request, RequestKey, Version, VersionId, Versioning,
+    };
+
+    fn put(key: u128, condition: Condition) -> Request<char> {
+        let versioning = Versioning::Off;
+        Request { key: RequestKey(key), operation: Operation::Put('a'), condition, versioning }
+    }
+
+    fn asked(began: u64, ended: u64, what: What<char>) -> Asked<char> {
+        Asked { began: Time::from_ns(began), ended: Time::from_ns(ended), what }
+    }
+
+    fn stored(change: u64, salt: u64) -> Outcome {
+        Outcome::Stored(VersionId { change, salt })
+    }
+
+    #[test]
+    fn of_two_who_create_a_name_one_succeeds() {
+        let both = |second| {
+            [
+                asked(0, 5, What::Change(put(7, Condition::Absent), Some(stored(1, 7)))),
+                asked(1, 4, What::Change(put(8, Condition::Absent), Some(second))),
+            ]
+        };
+        let lost = Outcome::ConditionFailed(Some(VersionId { change: 1, salt: 7 }));
+        assert!(is_explained(None, &both(lost)));
+        assert!(!is_explained(None, &both(stored(1, 8))));
+        assert!(!is_explained(None, &both(stored(2, 8))));
+    }
+
+    #[test]
+    fn what_was_read_is_not_taken_back() {
+        let version =
+            Version { id: VersionId { change: 1, salt: 7 }, is_null: true, object: Some('a') };
+        let unanswered = asked(0, u64::MAX, What::Change(put(7, Condition::Always), None));
+        let seen = asked(1, 2, What::Read(Some(version)));
+        let not_seen = |began, ended| asked(began, ended, What::Read(None));
+        assert!(is_explained(None, &[unanswered.clone(), seen.clone(), not_seen(1, 2)]));
+        assert!(is_explained(None, &[unanswered.clone(), not_seen(1, 2), not_seen(3, 4)]));
+        assert!(!is_explained(None, &[unanswered, seen.clone(), not_seen(3, 4)]));
+        // Nobody put it.
+        assert!(!is_explained(None, &[seen]));
+    }
+}
