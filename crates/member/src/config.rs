@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use slotcast_object::{NameTimes, Rosters};
 use slotcast_protocol::{GroupMap, InitiatorConfig, RepairRules, TargetConfig, TargetId};
 use slotcast_store::Config;
 use slotcast_transport::{ReachRules, SilenceRules, Versions};
@@ -31,6 +32,8 @@ pub struct MemberConfig {
     pub links: Option<Links>,
     /// The other nodes; none of a cluster in one process.
     pub network: Option<NetworkConfig>,
+    /// How it keeps names; none if it keeps chunks alone.
+    pub names: Option<NamesConfig>,
     /// Whether its targets scan what they hold when something has changed.
     pub repairs: bool,
     /// How long it waits for what.
@@ -38,6 +41,17 @@ pub struct MemberConfig {
     /// None, but where a fault simulation tests itself.
     #[doc(hidden)]
     pub mistake: Option<Mistake>,
+}
+
+/// How a node keeps names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamesConfig {
+    /// How long it waits for what.
+    pub times: NameTimes,
+    /// Another one for each incarnation of each node, as 64 random bits are.
+    pub salt: u64,
+    /// Who votes, of a cluster in one process. Of one of several the cluster map says so.
+    pub rosters: Rosters,
 }
 
 /// One target of a node.

@@ -4,11 +4,12 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
+use slotcast_object::{NameAnswer, Rosters, RowsOp, RowsOpId};
 use slotcast_protocol::{
     ChunkId, Failure, GroupId, Members, Membership, PartValue, RequestId, TargetId,
 };
 use slotcast_store::{Content, Op, OpId, Statistics, StoreStatus};
-use slotcast_transport::{Body, Data, Datagram, Header};
+use slotcast_transport::{Body, Data, Datagram, Header, Purpose};
 use slotcast_units::{Size, Span, Time};
 
 use crate::input::RequestNumber;
@@ -24,6 +25,11 @@ pub enum Effect {
     /// Take the work of a target with [`Member::take_work`](crate::Member::take_work), run it where nobody waits for it,
     /// and report it with [`Input::Worked`](crate::Input::Worked).
     Work(TargetId),
+    /// Carry out an operation on the rows of names of a target, and report it with [`Input::Rows`](crate::Input::Rows).
+    Rows(TargetId, RowsOpId, RowsOp),
+    /// Keep who votes on stable storage, and then say [`Input::Rosters`](crate::Input::Rosters): of a cluster in one process,
+    /// which begins with [`NamesConfig::rosters`](crate::NamesConfig) the next time.
+    KeepRosters(Rosters),
     /// Give a datagram the next sequence number of this incarnation, seal it and send it, now. Datagrams are
     /// numbered when they leave: receivers take what is far behind others for repeated.
     Send(SocketAddr, Datagram<'static>),
@@ -50,6 +56,8 @@ pub enum Answer {
     Get(Result<Content, Failure>),
     /// Where the chunk is.
     Holders(Holders),
+    /// What became of a request about names.
+    Names(NameAnswer),
 }
 
 /// Where a chunk is.
@@ -80,8 +88,8 @@ pub struct Pass {
     pub transfer: u32,
     /// Counts the times that pieces are repeated, from 0.
     pub pass: u8,
-    /// The chunk answers a get; otherwise it is a put.
-    pub is_get: bool,
+    /// What it is.
+    pub purpose: Purpose,
     /// How long the receiver waits for a further piece before it reports.
     pub slack: Span,
     /// For which request.
@@ -136,7 +144,7 @@ impl Pass {
         value: PartValue,
     ) -> Datagram<'_> {
         let data = Data {
-            is_get: self.is_get,
+            purpose: self.purpose,
             is_last: n + 1 == self.pieces.len(),
             pass: self.pass,
             transfer: self.transfer,

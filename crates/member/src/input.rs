@@ -3,6 +3,9 @@
 use alloc::boxed::Box;
 use core::net::SocketAddr;
 
+use slotcast_object::{
+    Entry, Key, NameRequest, Request as ChangeOf, Rosters, RowsError, RowsOpId, RowsOutput,
+};
 use slotcast_protocol::{ChunkId, GroupId, TargetId};
 use slotcast_store::{Content, DiskError, OpId, Output, Worked};
 use slotcast_transport::Datagram;
@@ -12,6 +15,9 @@ use crate::map::ClusterMap;
 /// A request of a client of this node, numbered by its host. No two under way have the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestNumber(pub u64);
+
+/// A change of a name.
+pub type ChangeRequest = ChangeOf<Entry>;
 
 /// What a client of this node wants. Each is answered by one [`Answer`](crate::Answer), unless the member is
 /// dropped before.
@@ -24,6 +30,11 @@ pub enum Request {
     Get(ChunkId),
     /// Find out which targets hold a chunk.
     Holders(ChunkId),
+    /// Do something about names.
+    Names(NameRequest),
+    /// Store a chunk as [`Request::Put`] does, and then change a name that says where it is. The name says so only when the
+    /// chunk is stored.
+    PutNamed(Content, Option<u8>, Key, Box<ChangeRequest>),
 }
 
 /// One thing that has happened.
@@ -48,6 +59,10 @@ pub enum Input<'a> {
     Disk(TargetId, OpId, Result<Output, DiskError>),
     /// The work is done that was taken from a target.
     Worked(TargetId, Worked),
+    /// An operation on the rows of names of a target has ended.
+    Rows(TargetId, RowsOpId, Result<RowsOutput, RowsError>),
+    /// Who votes was kept, as [`Effect::KeepRosters`](crate::Effect::KeepRosters) wanted.
+    Rosters(Rosters),
     /// The folder of a target has disappeared.
     DiskGone(TargetId),
     /// A chunk is to be removed from a target, as the collection of garbage decides. Nobody is told: what a

@@ -1,5 +1,6 @@
 //! What a production node runs with.
 
+use slotcast_object::NameTimes;
 use slotcast_protocol::{
     Backpressure, CalendarRules, Choosy, Delivery, DiskForecast, GetRules, GroupMap, IdleExtension,
     InitiatorConfig, InitiatorId, OfferRule, PutRules, RepairRules, TargetConfig, TargetId, Timing,
@@ -143,6 +144,16 @@ impl Rules {
                 self.queue.most,
                 Backpressure::KeepRoom,
             ),
+        }
+    }
+
+    /// How long requests about names wait for what.
+    pub fn names(&self) -> NameTimes {
+        NameTimes {
+            // Voters flush before they answer.
+            patience: (self.answers * 4).max(Span::from_ms(20)),
+            silence: self.refuse_after + Span::from_ms(300),
+            most: Span::from_secs(10),
         }
     }
 

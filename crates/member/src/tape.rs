@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::net::SocketAddr;
 
+use slotcast_object::{Rosters, RowsError, RowsOpId, RowsOutput};
 use slotcast_protocol::{ChunkId, GroupId, TargetId};
 use slotcast_store::{DiskError, OpId, Output, Work};
 use slotcast_transport::{Datagram, Key};
@@ -33,6 +34,8 @@ enum Heard {
     Disk(TargetId, OpId, Result<Output, DiskError>),
     /// Who plays it does the work anew.
     Worked(TargetId),
+    Rows(TargetId, RowsOpId, Result<RowsOutput, RowsError>),
+    Rosters(Rosters),
     DiskGone(TargetId),
     Remove(TargetId, ChunkId),
     Map(Box<ClusterMap>),
@@ -91,6 +94,8 @@ impl Tape {
             Input::Left(transfer) => Heard::Left(*transfer),
             Input::Disk(target, op, result) => Heard::Disk(*target, *op, result.clone()),
             Input::Worked(target, _) => Heard::Worked(*target),
+            Input::Rows(target, op, result) => Heard::Rows(*target, *op, result.clone()),
+            Input::Rosters(rosters) => Heard::Rosters(rosters.clone()),
             Input::DiskGone(target) => Heard::DiskGone(*target),
             Input::Remove(target, chunk) => Heard::Remove(*target, *chunk),
             Input::Map(map) => Heard::Map(map.clone()),
@@ -161,6 +166,8 @@ impl Tape {
                         return Err(Box::new(Difference { entry, heard, then, now }));
                     }
                 },
+                Heard::Rows(target, op, result) => Input::Rows(target, op, result),
+                Heard::Rosters(rosters) => Input::Rosters(rosters),
                 Heard::DiskGone(target) => Input::DiskGone(target),
                 Heard::Remove(target, chunk) => Input::Remove(target, chunk),
                 Heard::Map(map) => Input::Map(map),
@@ -205,6 +212,8 @@ impl Heard {
             Heard::Left(_) => "a transfer has left",
             Heard::Disk(..) => "a disk operation has ended",
             Heard::Worked(_) => "work is done",
+            Heard::Rows(..) => "an operation on rows has ended",
+            Heard::Rosters(_) => "who votes was kept",
             Heard::DiskGone(_) => "a disk is gone",
             Heard::Remove(..) => "a removal",
             Heard::Map(_) => "a map",

@@ -33,6 +33,7 @@ fn map(nodes: u32) -> ClusterMap {
         multicast: None,
         nodes: (0..nodes).map(node).collect(),
         seats: None,
+        voters: std::collections::BTreeMap::new(),
     }
 }
 
@@ -54,6 +55,7 @@ fn member(map: &ClusterMap, mistake: Option<Mistake>) -> Member {
         first_serial: 0,
         links: None,
         network: Some(network),
+        names: None,
         repairs: true,
         times: Times::production(Span::from_ms(100)),
         mistake,

@@ -34,6 +34,7 @@ fn map() -> ClusterMap {
             membership: Membership::Active,
         }],
         seats: None,
+        voters: BTreeMap::new(),
     }
 }
 
@@ -57,6 +58,7 @@ fn config() -> MemberConfig {
         first_serial: 0,
         links: None,
         network: None,
+        names: None,
         repairs: false,
         times: rules.times,
         mistake: None,

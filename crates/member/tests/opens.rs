@@ -26,6 +26,7 @@ fn member() -> (Member, Vec<(TargetId, OpId)>) {
         first_serial: 0,
         links: None,
         network: None,
+        names: None,
         repairs: true,
         times: Times::production(Span::from_ms(100)),
         mistake: None,

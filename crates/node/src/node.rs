@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use slotcast_member::{Holders, Member, Tape, TargetStatus};
+use slotcast_member::{ChangeRequest, Holders, Member, Tape, TargetStatus};
+use slotcast_object::{Key, NameAnswer, NameRequest};
 use slotcast_protocol::{ChunkId, MAX_REPLICAS, TargetId};
 use slotcast_store::Content;
 use slotcast_units::Time;
@@ -22,7 +23,7 @@ use crate::limits::Serving;
 use crate::mailbox::Mailbox;
 use crate::map_keeper::MapKeeper;
 use crate::network::SocketCounters;
-use crate::reactor::{Event, GetResult, PutResult, Recorded};
+use crate::reactor::{Event, GetResult, NamedResult, PutNamed, PutResult, Recorded};
 use crate::status::Snapshot;
 
 /// A running node. Dropping it stops it, after what was acknowledged is on disk.
@@ -89,6 +90,11 @@ impl Node {
         self.look(|member, _| member.groups().most_replicas())
     }
 
+    /// How many negotiating groups there are.
+    pub fn groups(&self) -> Receiver<u32> {
+        self.look(|member, _| member.groups().groups())
+    }
+
     /// What `look` finds, when it is its turn.
     fn look<T: Send + 'static>(
         &self,
@@ -104,6 +110,29 @@ impl Node {
     pub fn get(&self, chunk: ChunkId) -> Receiver<GetResult> {
         let (reply, result) = oneshot::channel();
         self.mailbox.put(Event::Get(chunk, reply));
+        result
+    }
+
+    /// Does something about names.
+    pub fn names(&self, request: NameRequest) -> Receiver<NameAnswer> {
+        let (reply, result) = oneshot::channel();
+        self.mailbox.put(Event::Names(request, reply));
+        result
+    }
+
+    /// Stores a chunk as [`Node::put_on`] does, and then changes a name that says where it is.
+    ///
+    /// # Panics
+    /// For an empty chunk.
+    pub fn put_named(
+        &self,
+        (content, replicas): (Content, Option<u8>),
+        (key, change): (Key, ChangeRequest),
+    ) -> Receiver<NamedResult> {
+        assert!(!content.bytes().is_empty(), "an empty chunk is never sent");
+        let (reply, result) = oneshot::channel();
+        let put = PutNamed { content, replicas, key, change };
+        self.mailbox.put(Event::PutNamed(Box::new(put), reply));
         result
     }
 

@@ -19,6 +19,9 @@ const PROCESS: usize = 24;
 /// folder that is listed or flushed.
 const PER_TARGET: usize = 1 + READERS;
 
+/// Files of the rows of names of one target: tables that are open, journals, and what is being written.
+const ROWS: usize = crate::rows::TABLE_FILES + 16;
+
 /// Files of a cluster beside a socket for each group: the socket of datagrams, connections to etcd, and what it
 /// takes to look up an address.
 const NETWORK: usize = 16;
@@ -38,6 +41,8 @@ const MAX_CONNECTIONS: usize = 4096;
 pub(crate) struct Needs {
     /// Targets of the node.
     pub(crate) targets: usize,
+    /// Whether its targets keep names.
+    pub(crate) has_names: bool,
     /// Whether it speaks with other nodes.
     pub(crate) has_network: bool,
     /// HTTP connections that it must be able to serve, if that was said.
@@ -125,10 +130,11 @@ impl OpenFiles {
     /// Divides `limit` files, of which `open` are open. One half of what is not spoken for goes to the segments
     /// and the rest to HTTP, unless the number of connections is given.
     fn divide(limit: usize, open: usize, needs: Needs) -> Result<OpenFiles, TooFewFiles> {
-        let Needs { targets, has_network, connections } = needs;
+        let Needs { targets, has_names, has_network, connections } = needs;
+        let rows = if has_names { ROWS } else { 0 };
         let network = if has_network { NETWORK + targets } else { 0 };
         let min_connections = connections.unwrap_or(MIN_CONNECTIONS);
-        let fixed = open + PROCESS + network + SPARE + targets * PER_TARGET;
+        let fixed = open + PROCESS + network + SPARE + targets * (PER_TARGET + rows);
         let needed = fixed + targets * MIN_SEGMENT_FILES + min_connections;
         let Some(left) = limit.checked_sub(needed) else {
             return Err(TooFewFiles { targets, connections: min_connections, needed, limit });
@@ -147,7 +153,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ALONE: Needs = Needs { targets: 9, has_network: false, connections: None };
+    const ALONE: Needs =
+        Needs { targets: 9, has_names: false, has_network: false, connections: None };
 
     #[test]
     fn nine_and_64_targets_fit_into_the_usual_limit() {
@@ -156,6 +163,8 @@ mod tests {
         let many = Needs { targets: 64, has_network: true, ..ALONE };
         let many = OpenFiles::divide(1024, 8, many).expect("enough");
         assert!(many.segment_files >= 4 && many.connections >= 128, "{many:?}");
+        let named = OpenFiles::divide(1024, 8, Needs { has_names: true, ..ALONE }).expect("enough");
+        assert!(named.segment_files >= 16 && named.connections >= 128, "{named:?}");
         let ample = OpenFiles::divide(1 << 20, 8, ALONE).expect("enough");
         assert_eq!(ample.segment_files, MAX_SEGMENT_FILES);
         assert_eq!(ample.connections, MAX_CONNECTIONS);
@@ -169,14 +178,16 @@ mod tests {
             limit in 0_usize..100_000,
             open in 3_usize..300,
             targets in 1_usize..1024,
+            has_names: bool,
             has_network: bool,
             connections in proptest::option::of(1_usize..10_000),
         ) {
-            let needs = Needs { targets, has_network, connections };
+            let needs = Needs { targets, has_names, has_network, connections };
             match OpenFiles::divide(limit, open, needs) {
                 Ok(files) => {
                     let network = if has_network { NETWORK + targets } else { 0 };
-                    let disks = targets * (PER_TARGET + files.segment_files);
+                    let rows = if has_names { ROWS } else { 0 };
+                    let disks = targets * (PER_TARGET + rows + files.segment_files);
                     let http = files.connections + SPARE;
                     prop_assert!(open + PROCESS + network + disks + http <= limit);
                     prop_assert!(files.segment_files >= MIN_SEGMENT_FILES);

@@ -9,12 +9,15 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crossbeam_channel::Sender;
 use slotcast_member::{
-    Answer, ClusterMap, Effect, Holders, Input, Member, MemberConfig, Request, RequestNumber, Tape,
+    Answer, ChangeRequest, ClusterMap, Effect, Holders, Input, Member, MemberConfig, Request,
+    RequestNumber, Tape,
 };
+use slotcast_object::{Key, NameAnswer, NameRequest, Rosters, RowsOpId};
 use slotcast_protocol::tape::{InitiatorEntry, TargetEntry};
 use slotcast_protocol::{ChunkId, Failure, GroupId, TargetId};
 use slotcast_store::Content;
@@ -26,11 +29,25 @@ use crate::clock::Clock;
 use crate::disk::{Disk, Done};
 use crate::journal::Journal;
 use crate::network::{Network, Post};
+use crate::rosters;
+use crate::rows::{Rows, RowsResult};
 
 /// How a put ended.
 pub type PutResult = Result<(), Failure>;
 /// How a get ended.
 pub type GetResult = Result<Content, Failure>;
+
+/// How the put of a named chunk ended: its chunk was not stored, or what became of the name.
+pub type NamedResult = Result<NameAnswer, Failure>;
+
+/// A chunk that is put, and the name that says where it is.
+#[derive(Debug)]
+pub(crate) struct PutNamed {
+    pub(crate) content: Content,
+    pub(crate) replicas: Option<u8>,
+    pub(crate) key: Key,
+    pub(crate) change: ChangeRequest,
+}
 
 /// How often disks are asked whether their folders are there.
 const LOOK: Span = Span::from_secs(1);
@@ -46,6 +63,11 @@ pub(crate) enum Event {
     Holders(ChunkId, oneshot::Sender<Holders>),
     /// Look at the member.
     Look(Look),
+    /// Something about names.
+    Names(NameRequest, oneshot::Sender<NameAnswer>),
+    /// A chunk is put, and then a name changed.
+    PutNamed(Box<PutNamed>, oneshot::Sender<NamedResult>),
+    Rows(TargetId, RowsOpId, RowsResult),
     Disk(TargetId, Done),
     /// The pieces of a transfer have left.
     Left(u32),
@@ -68,6 +90,17 @@ enum Asker {
     Put(oneshot::Sender<PutResult>),
     Get(oneshot::Sender<GetResult>),
     Holders(oneshot::Sender<Holders>),
+    Names(oneshot::Sender<NameAnswer>),
+    PutNamed(oneshot::Sender<NamedResult>),
+}
+
+/// What it works with.
+pub(crate) struct Hands {
+    pub(crate) disks: BTreeMap<TargetId, Disk>,
+    pub(crate) rows: BTreeMap<TargetId, Rows>,
+    /// Where who votes is kept, of a cluster in one process.
+    pub(crate) rosters: Option<PathBuf>,
+    pub(crate) network: Option<Network>,
 }
 
 /// The hands of a member.
@@ -75,6 +108,8 @@ pub(crate) struct Reactor {
     clock: Clock,
     member: Member,
     disks: BTreeMap<TargetId, Disk>,
+    rows: BTreeMap<TargetId, Rows>,
+    rosters: Option<PathBuf>,
     network: Option<Network>,
     askers: BTreeMap<RequestNumber, Asker>,
     asked: u64,
@@ -85,6 +120,8 @@ pub(crate) struct Reactor {
     effects: Vec<Effect>,
     post: Vec<(SocketAddr, Datagram<'static>)>,
     tape: Option<Tape>,
+    /// Who votes, to be kept.
+    to_keep: Option<Rosters>,
 }
 
 impl Reactor {
@@ -93,7 +130,7 @@ impl Reactor {
     pub(crate) fn new(
         clock: Clock,
         (config, is_taped): (MemberConfig, bool),
-        (disks, network): (BTreeMap<TargetId, Disk>, Option<Network>),
+        Hands { disks, rows, rosters, network }: Hands,
         journal: Journal,
         opened: Sender<()>,
         map_to_keep: MapToKeep,
@@ -105,6 +142,8 @@ impl Reactor {
             clock,
             member,
             disks,
+            rows,
+            rosters,
             network,
             askers: BTreeMap::new(),
             asked: 0,
@@ -115,6 +154,7 @@ impl Reactor {
             tape: recorded.map(|config| Tape::new(now, config, &effects)),
             effects,
             post: Vec::new(),
+            to_keep: None,
         }
     }
 
@@ -149,6 +189,15 @@ impl Reactor {
             Event::Holders(chunk, reply) => {
                 self.ask(Request::Holders(chunk), Asker::Holders(reply));
             }
+            Event::Names(request, reply) => {
+                self.ask(Request::Names(request), Asker::Names(reply));
+            }
+            Event::PutNamed(put, reply) => {
+                let PutNamed { content, replicas, key, change } = *put;
+                let request = Request::PutNamed(content, replicas, key, Box::new(change));
+                self.ask(request, Asker::PutNamed(reply));
+            }
+            Event::Rows(target, op, result) => self.tell(Input::Rows(target, op, result)),
             Event::Look(look) => look(&mut self.member, self.clock.now()),
             Event::Disk(target, Done::Op(op, result)) => {
                 self.tell(Input::Disk(target, op, result));
@@ -216,6 +265,18 @@ impl Reactor {
         self.tape.clone()
     }
 
+    /// Who votes is on stable storage before anybody does. It happens at the first start.
+    fn keep(&mut self, rosters: Rosters) {
+        let Some(path) = &self.rosters else { return };
+        match rosters::write(path, &rosters) {
+            Ok(()) => self.tell(Input::Rosters(rosters)),
+            Err(error) => tracing::error!(
+                file = %path.display(),
+                "cannot keep who votes: {error}; nothing can be named before a start that can"
+            ),
+        }
+    }
+
     /// Sees whose folder has disappeared.
     fn look(&mut self) {
         let is_gone = |(target, disk): (&TargetId, &Disk)| disk.is_gone().then_some(*target);
@@ -232,6 +293,12 @@ impl Reactor {
                         disk.ask(id, op);
                     }
                 }
+                Effect::Rows(target, id, op) => {
+                    if let Some(rows) = self.rows.get(&target) {
+                        rows.ask(id, op);
+                    }
+                }
+                Effect::KeepRosters(rosters) => self.to_keep = Some(rosters),
                 Effect::Work(target) => {
                     if let Some(disk) = self.disks.get(&target)
                         && let Some(work) = self.member.take_work(target)
@@ -253,6 +320,13 @@ impl Reactor {
                     (Some(Asker::Holders(reply)), Answer::Holders(holders)) => {
                         drop(reply.send(holders));
                     }
+                    (Some(Asker::Names(reply)), Answer::Names(answer)) => drop(reply.send(answer)),
+                    (Some(Asker::PutNamed(reply)), Answer::Names(answer)) => {
+                        drop(reply.send(Ok(answer)));
+                    }
+                    (Some(Asker::PutNamed(reply)), Answer::Put(Err(failure))) => {
+                        drop(reply.send(Err(failure)));
+                    }
                     _ => {}
                 },
                 Effect::KeepMap(map) => {
@@ -266,6 +340,9 @@ impl Reactor {
         }
         if self.opened.is_some() && self.member.is_open() {
             let _ = self.opened.take().map(|opened| opened.send(()));
+        }
+        if let Some(rosters) = self.to_keep.take() {
+            self.keep(rosters);
         }
     }
 }

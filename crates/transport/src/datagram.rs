@@ -7,7 +7,7 @@
 //! | 0 | 16 | seal: keyed hash of all that follows; of a piece its value stands for it |
 //! | 16 | 2 | magic: the letters `SD` |
 //! | 18 | 1 | version: 2 or 3 |
-//! | 19 | 1 | kind of body: 1 to 8 |
+//! | 19 | 1 | kind of body: 1 to 9 |
 //! | 20 | 4 | epoch: version of the sender's cluster map |
 //! | 24 | 4 | sender: its node number |
 //! | 28 | 8 | incarnation: when the sender started, nanoseconds since 1970 |
@@ -21,17 +21,19 @@
 //! | 1 clock | answer wanted: 0 or 1 (1); from version 3 on the lowest and the highest version that the sender speaks (1 each) and the layout of its map (8); groups whose multicast of the receiver is heard (4 each, at most 64). In version 2 the last group may be the two versions instead: ff ff, lowest, highest, from the most significant byte on |
 //! | 2 probe | the group to whose multicast address it was sent (4) |
 //! | 3 control | to: 1 group, 2 initiator (1); group (4); set of positions (8); the message in its wire form |
-//! | 4 data | purpose: 1 put, 2 get (1); last of its pass: 0 or 1 (1); pass (1); transfer (4); piece (2); length of a piece (2); length of the chunk (4); slack in microseconds (4); request (8); group (4); set of positions (8); name of the chunk (32); the piece |
+//! | 4 data | purpose: 1 put, 2 get, 3 letter (1); last of its pass: 0 or 1 (1); pass (1); transfer (4); piece (2); length of a piece (2); length of the chunk (4); slack in microseconds (4); request (8); group (4); set of positions (8); name of the chunk (32); the piece |
 //! | 5 report | transfer (4); pass (1); number of pieces (2); the missing ones, a bit each |
 //! | 6 failed | groups (4 each, at most 64) with the set of the sender's positions there that have failed (8 each) |
 //! | 7 survey | number (4); group (4); about: 1 ranges, 2 chunks (1). Ranges: bits (1); first (4); count (1). Chunks: name (32) and number of replicas (1) of each, at most 32 |
 //! | 8 survey reply | number (4); group (4); position (1); says: 0 nothing that counts, 1 sums, 2 chunks (1). Sums: of each range (8). Chunks: a bit for each (4) |
+//! | 9 letter | what two nodes say to each other about names, which this layer does not read. What does not fit is sent in pieces, as a chunk is |
 
 mod clock;
 mod read;
 mod survey;
 mod write;
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use slotcast_protocol::wire::WireError;
@@ -68,12 +70,14 @@ const REPORT: u8 = 5;
 const FAILED: u8 = 6;
 const SURVEY: u8 = 7;
 const SURVEY_REPLY: u8 = 8;
+const LETTER: u8 = 9;
 
 const GROUP: u8 = 1;
 const INITIATOR: u8 = 2;
 
 const PUT: u8 = 1;
 const GET: u8 = 2;
+const PIECES_OF_LETTER: u8 = 3;
 
 /// How long the pieces of a chunk are in datagrams of `datagram` bytes: as long as parts of a chunk can be
 /// that fit; none if there is no room for any.
@@ -111,11 +115,23 @@ pub enum Address {
     Initiator,
 }
 
-/// One piece of a chunk.
+/// What pieces are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Purpose {
+    /// The chunk of a put.
+    Put,
+    /// The chunk that answers a get.
+    Get,
+    /// What a node says to another, where that is too long for a datagram. Its name is the hash of its content, as that
+    /// of a chunk is.
+    Letter,
+}
+
+/// One piece of a chunk, or of a letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Data<'a> {
-    /// The chunk answers a get; otherwise it is a put.
-    pub is_get: bool,
+    /// What it is of.
+    pub purpose: Purpose,
     /// The sender awaits a report when this has arrived.
     pub is_last: bool,
     /// Counts the times that pieces were repeated.
@@ -130,11 +146,11 @@ pub struct Data<'a> {
     pub length: u32,
     /// How long to wait for a further piece before a report.
     pub slack: Span,
-    /// For which request.
+    /// For which request; of a letter, the sender and a count.
     pub request: RequestId,
-    /// The negotiating group.
+    /// The negotiating group; 0 of a letter.
     pub group: GroupId,
-    /// The members that it is for; with a get, the one from which it comes.
+    /// The members that it is for; with a get, the one from which it comes; none of a letter.
     pub members: Members,
     /// The chunk's name.
     pub name: ChunkId,
@@ -187,6 +203,8 @@ pub enum Body<'a> {
     Survey(Survey),
     /// The answer of one of them.
     SurveyReply(SurveyReply),
+    /// What is said about names.
+    Letter(Cow<'a, [u8]>),
 }
 
 /// Why a datagram is not believed.

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use slotcast_protocol::{ChunkId, GroupId, Members, Parts, RequestId};
 use slotcast_units::{Span, Time};
 
-use crate::datagram::{Data, Report};
+use crate::datagram::{Data, Purpose, Report};
 use crate::pieces::Pieces;
 use crate::receiving::Receiving;
 
@@ -35,8 +35,8 @@ pub enum Refusal {
 pub struct Arrived {
     /// The node that sent it.
     pub sender: u32,
-    /// It answers a get; otherwise it is a put.
-    pub is_get: bool,
+    /// What it is.
+    pub purpose: Purpose,
     /// For which request.
     pub request: RequestId,
     /// The negotiating group.
@@ -196,16 +196,16 @@ impl Inbox {
 
 impl Coming {
     fn new(now: Time, sender: u32, data: &Data<'_>) -> Coming {
-        let Data { is_get, request, group, members, name, .. } = *data;
+        let Data { purpose, request, group, members, name, .. } = *data;
         let (took, chunk) = (Span::ZERO, None);
-        let arrived = Arrived { sender, is_get, request, group, members, name, took, chunk };
+        let arrived = Arrived { sender, purpose, request, group, members, name, took, chunk };
         Coming { arrived, receiving: Receiving::new(data), begun: now }
     }
 
     /// Whether `data` speaks of the same chunk for the same purpose.
     fn is_of(&self, data: &Data<'_>) -> bool {
-        let Arrived { is_get, request, group, members, name, .. } = self.arrived;
-        (data.is_get, data.request, data.group, data.members, data.name)
-            == (is_get, request, group, members, name)
+        let Arrived { purpose, request, group, members, name, .. } = self.arrived;
+        (data.purpose, data.request, data.group, data.members, data.name)
+            == (purpose, request, group, members, name)
     }
 }

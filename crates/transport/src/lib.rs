@@ -23,7 +23,7 @@
 //!
 //! ```
 //! use slotcast_protocol::{ChunkId, GroupId, InitiatorId, Members, RequestId};
-//! use slotcast_transport::{Body, Data, Datagram, Header, Inbox, InboxLimits, Key};
+//! use slotcast_transport::{Body, Data, Datagram, Header, Inbox, InboxLimits, Key, Purpose};
 //! use slotcast_units::{Span, Time};
 //!
 //! let (key, bytes) = (Key::new(&[3; 32]), vec![42; 3000]);
@@ -33,7 +33,7 @@
 //! // Node 5 sends a chunk of 3000 bytes in three pieces of 1024.
 //! for (piece, part) in (0..).zip(bytes.chunks(1024)) {
 //!     let data = Data {
-//!         is_get: false,
+//!         purpose: Purpose::Put,
 //!         is_last: piece == 2,
 //!         pass: 0,
 //!         transfer: 1,
@@ -88,8 +88,9 @@ pub mod translate;
 
 pub use datagram::{
     Address, Body, Clock, DATA_OVERHEAD, Data, Datagram, HEADER_LEN, Header, MAX_GROUPS,
-    MAX_PIECES, MAX_SURVEYED_CHUNKS, MAX_SURVEYED_RANGES, MAX_VERSION, MIN_VERSION, Refused,
-    Report, Survey, SurveyAbout, SurveyReply, SurveySays, TELLS_LAYOUT, Versions, piece_len,
+    MAX_PIECES, MAX_SURVEYED_CHUNKS, MAX_SURVEYED_RANGES, MAX_VERSION, MIN_VERSION, Purpose,
+    Refused, Report, Survey, SurveyAbout, SurveyReply, SurveySays, TELLS_LAYOUT, Versions,
+    piece_len,
 };
 pub use inbox::{Arrived, Inbox, InboxLimits, Refusal};
 pub use key::Key;

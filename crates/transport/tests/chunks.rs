@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use slotcast_protocol::{ChunkId, GroupId, InitiatorId, Members, Parts, RequestId};
 use slotcast_transport::{
-    Arrived, Body, Data, Datagram, Header, Inbox, InboxLimits, Key, Next, Pace, Refusal, Report,
-    Sending, piece_len,
+    Arrived, Body, Data, Datagram, Header, Inbox, InboxLimits, Key, Next, Pace, Purpose, Refusal,
+    Report, Sending, piece_len,
 };
 use slotcast_units::{Rate, Span, Time};
 
@@ -144,7 +144,7 @@ impl Rig<'_> {
         let at = piece as usize * usize::from(piece_len);
         let bytes = &self.content[at..length.min(at + usize::from(piece_len))];
         let data = Data {
-            is_get: false,
+            purpose: Purpose::Put,
             is_last,
             pass,
             transfer: 5,
@@ -312,7 +312,7 @@ fn an_inbox_takes_no_more_than_it_may() {
     let mut inbox = Inbox::new(limits);
     let bytes = vec![1; 1024];
     let data = |transfer, length| Data {
-        is_get: false,
+        purpose: Purpose::Put,
         is_last: false,
         pass: 0,
         transfer,

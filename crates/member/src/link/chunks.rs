@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 
 use slotcast_protocol::{GroupId, Members, RequestId, TargetId, WindowRule};
 use slotcast_store::Content;
-use slotcast_transport::{Next, Pace, Report, Sending};
+use slotcast_transport::{Next, Pace, Purpose, Report, Sending};
 use slotcast_units::{Size, Time};
 
 use super::{Link, LinkEvent, members_of};
@@ -20,7 +20,9 @@ pub(crate) struct ToSend {
     pub(crate) members: Members,
     pub(crate) content: Content,
     pub(crate) start: Time,
-    /// The target that answers a get with it; none for a put.
+    /// What it is.
+    pub(crate) purpose: Purpose,
+    /// The target that answers a get with it; none of anything else.
     pub(crate) source: Option<TargetId>,
 }
 
@@ -75,7 +77,8 @@ impl Link {
         let (hearing, others): (Vec<_>, Vec<_>) = away.iter().copied().partition(hears);
         let to_send = |members, start| {
             let content = content.clone();
-            ToSend { request, group, members, content, start, source: None }
+            let purpose = Purpose::Put;
+            ToSend { request, group, members, content, start, purpose, source: None }
         };
         if let Some(address) = self.multicast_of(group).filter(|_| !hearing.is_empty()) {
             let chunk = to_send(members_of(&hearing), start);
@@ -99,7 +102,7 @@ impl Link {
         }
     }
 
-    fn send(
+    pub(super) fn send(
         &mut self,
         now: Time,
         chunk: ToSend,
@@ -186,14 +189,14 @@ impl Link {
         let pace = outgoing.sending.pace();
         let node = outgoing.to.first().filter(|_| !outgoing.is_multicast);
         let peer = node.and_then(|(node, _)| self.peers.get(node));
-        let ToSend { request, group, members, ref content, source, .. } = outgoing.chunk;
+        let ToSend { request, group, members, ref content, purpose, .. } = outgoing.chunk;
         effects.push(Effect::SendPieces(Box::new(Pass {
             to: outgoing.address,
             header,
             echo: peer.and_then(|peer| peer.state.last_heard()),
             transfer: outgoing.transfer,
             pass,
-            is_get: source.is_some(),
+            purpose,
             slack: pace.slack,
             request,
             group,
@@ -256,7 +259,11 @@ impl Link {
     /// A transfer is over, one way or the other.
     fn end(&mut self, now: Time, i: usize, events: &mut Vec<LinkEvent>) {
         let outgoing = self.outgoing.swap_remove(i);
-        let ToSend { request, group, source, .. } = outgoing.chunk;
+        let ToSend { request, group, purpose, source, .. } = outgoing.chunk;
+        if purpose == Purpose::Letter {
+            // Whoever waits for an answer asks again.
+            return;
+        }
         self.counters.chunks_sent += 1;
         if let (Some(target), false) = (source, outgoing.has_left) {
             events.push(LinkEvent::Sent(target, request));

@@ -5,7 +5,7 @@ use core::net::SocketAddr;
 
 use slotcast_protocol::{GroupId, Members, Message};
 use slotcast_store::Content;
-use slotcast_transport::{Address, Arrived, Body, Clock, Data, Datagram, Header, Verdict};
+use slotcast_transport::{Address, Arrived, Body, Clock, Data, Datagram, Header, Purpose, Verdict};
 use slotcast_units::Time;
 
 use super::agree::Agreed;
@@ -50,6 +50,7 @@ impl Link {
             Body::Failed(failed) => self.heard_failed(number, failed, events),
             Body::Survey(survey) => events.push(LinkEvent::Survey(number, survey.clone())),
             Body::SurveyReply(reply) => self.heard_reply(number, reply, events),
+            Body::Letter(letter) => self.read_letter(number, letter, events),
             Body::Report(report) => self.reported(now, number, report, effects, events),
         }
     }
@@ -162,14 +163,14 @@ impl Link {
         effects: &mut Vec<Effect>,
         events: &mut Vec<LinkEvent>,
     ) {
-        let initiator = if data.is_get { self.node } else { number };
+        let initiator = if data.purpose == Purpose::Get { self.node } else { number };
         if data.request.initiator.0 != initiator {
             self.counters.malformed += 1;
             return;
         }
         // A multicast is for some of those who hear it.
         let here = self.members_here.get(&data.group).copied().unwrap_or(Members::NONE);
-        if !data.is_get && data.members.intersection(here).is_empty() {
+        if data.purpose == Purpose::Put && data.members.intersection(here).is_empty() {
             return;
         }
         match self.inbox.piece(now, number, data, &mut self.reports) {
@@ -184,12 +185,22 @@ impl Link {
     }
 
     fn arrived(&mut self, arrived: Arrived, events: &mut Vec<LinkEvent>) {
-        let Arrived { is_get, request, group, members, name, chunk, took, .. } = arrived;
+        let Arrived { sender, purpose, request, group, members, name, chunk, took } = arrived;
         match chunk {
             Some(_) => self.counters.chunks_received += 1,
             None => self.counters.chunks_given_up += 1,
         }
         let content = chunk.and_then(|(bytes, parts)| Content::of_parts(name, bytes.into(), parts));
+        let is_get = match purpose {
+            Purpose::Put => false,
+            Purpose::Get => true,
+            Purpose::Letter => {
+                if let Some(content) = content {
+                    self.read_letter(sender, content.bytes(), events);
+                }
+                return;
+            }
+        };
         events.push(LinkEvent::Arrived { is_get, request, group, members, name, content, took });
     }
 

@@ -7,6 +7,7 @@
 //! * `failed`: which targets of whom have failed.
 //! * `agree`: in which version two nodes speak, and whether they have the same layout.
 //! * `surveys`: which chunks members at other nodes hold.
+//! * `letters`: what is said about names.
 //! * `beat`: a word to each peer several times a second, and probes of the multicast.
 
 mod agree;
@@ -15,6 +16,7 @@ mod chunks;
 mod counters;
 mod failed;
 mod hear;
+mod letters;
 mod seats;
 mod surveys;
 mod tell;
@@ -96,6 +98,8 @@ pub enum LinkEvent {
     Survey(u32, Survey),
     /// A member at a peer has answered.
     SurveyReply(SurveyReply),
+    /// A peer says something about names.
+    Names(u32, slotcast_object::Message),
 }
 
 /// Another node of the map.
@@ -159,6 +163,8 @@ pub struct Link {
     outgoing: Vec<Outgoing>,
     reports: Vec<(u32, Report)>,
     transfers: u32,
+    /// Long letters so far.
+    letters: u32,
     next_beat: Time,
     next_probe: Time,
     /// Nothing is heard before it has joined, and nothing is said but for what the member says.
@@ -220,6 +226,7 @@ impl Link {
             outgoing: Vec::new(),
             reports: Vec::new(),
             transfers: 0,
+            letters: 0,
             next_beat: Time::NEVER,
             next_probe: Time::NEVER,
             has_joined: false,

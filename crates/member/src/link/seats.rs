@@ -59,6 +59,11 @@ impl Seats {
         (here, away)
     }
 
+    /// The node of the member of `group` at this position.
+    pub(crate) fn node(&self, group: GroupId, position: u8) -> Option<u32> {
+        self.of(group).get(usize::from(position)).copied().filter(|node| *node != NOBODY)
+    }
+
     /// The members of `group` that are on `node`. The group may be none: it may come from another node.
     pub(crate) fn members_on(&self, node: u32, group: GroupId) -> Members {
         let mut members = Members::NONE;

@@ -3,12 +3,14 @@
 //! Each gives the map of the next epoch. The number of groups and the seats of those who stay do not change,
 //! so no chunk changes its group, and nobody has to move anything but a node that leaves.
 
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use slotcast_protocol::{LayoutError, Members, Membership, TargetId};
+use slotcast_object::{Voter, Voters};
+use slotcast_protocol::{GroupId, LayoutError, Members, Membership, TargetId};
 
 use super::{ClusterMap, FailureDomain, MapNode, name_of};
 
@@ -76,6 +78,25 @@ impl ClusterMap {
         let node = MapNode { number, address, targets, membership };
         map.nodes.push(node.clone());
         Ok((map, node))
+    }
+
+    /// With these as the first to keep the names of their groups. Groups in which somebody does stay as they are.
+    ///
+    /// # Errors
+    /// If a set of voters is none.
+    pub fn with_first_voters(&self, first: &BTreeMap<GroupId, Vec<Voter>>) -> Changed<ClusterMap> {
+        let mut map = self.next()?;
+        let epoch = u64::from(map.epoch);
+        for (group, voters) in first {
+            let joined = |voter: &Voter| Voter { joined: epoch, ..*voter };
+            let voters: Vec<Voter> = voters.iter().map(joined).collect();
+            let Ok(voters) = Voters::alone(epoch, &voters) else {
+                let message = format!("group {}: these cannot vote together", group.0);
+                return refused(message, "let the nodes choose again");
+            };
+            map.voters.entry(*group).or_insert(voters);
+        }
+        Ok(map)
     }
 
     /// With node `number` active.

@@ -8,6 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{SocketAddr, SocketAddrV4};
 
+use slotcast_object::Voters;
 use slotcast_protocol::{
     Delivery, GroupId, GroupMap, LayoutDigest, LayoutError, Member, Membership, TargetId, Timing,
 };
@@ -69,6 +70,8 @@ pub struct ClusterMap {
     /// For each group its targets by position. A target that no node has stands for an empty seat. Without
     /// it the targets are dealt into groups by their number.
     pub seats: Option<Vec<Vec<TargetId>>>,
+    /// Who keeps the names of each group; none of one that keeps no names yet.
+    pub voters: BTreeMap<GroupId, Voters>,
 }
 
 impl ClusterMap {

@@ -74,6 +74,7 @@ impl Member {
         for target in self.targets.keys().copied().collect::<Vec<_>>() {
             self.tell_target(now, target, TargetInput::Membership(membership));
         }
+        self.learn_voters(now);
         self.make_up_for_the_removed(now, &before);
         self.use_more_domains(now, &before);
     }
@@ -116,6 +117,7 @@ impl Member {
         let next = match self.membership() {
             Membership::Joining if self.link()?.hears_most() => map.with_active(self.node),
             Membership::Draining if self.have_handed_over() => map.with_drained(self.node),
+            Membership::Active => return self.map_with_voters().map(|map| *map),
             _ => return None,
         };
         next.ok()
@@ -128,7 +130,12 @@ impl Member {
 
     /// Says so when this node has something to say in the map, and when others hold all that it holds.
     pub(super) fn see_membership(&mut self) {
-        if matches!(self.membership(), Membership::Active | Membership::Drained) {
+        let has_nothing_to_say = match self.membership() {
+            Membership::Active => self.first_voters.is_empty(),
+            Membership::Drained => true,
+            Membership::Joining | Membership::Draining => false,
+        };
+        if has_nothing_to_say {
             return;
         }
         if self.membership() == Membership::Draining {

@@ -2,6 +2,7 @@
 
 mod finding;
 mod membership;
+mod names;
 mod network;
 mod repairing;
 mod requests;
@@ -12,6 +13,7 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
+use slotcast_object::Voter;
 use slotcast_protocol::tape::{InitiatorEntry, TargetEntry};
 use slotcast_protocol::{
     BidAnswer, Finder, FinderInput, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorInput,
@@ -28,6 +30,7 @@ use crate::link::{Link, LinkEvent};
 use crate::links::Links;
 use crate::map::ClusterMap;
 use crate::mistake::Mistake;
+use crate::naming::Naming;
 use crate::outbox::{Mail, Outbox, Want};
 use crate::status::{MembershipStatus, TargetStatus};
 use crate::target::{Circumstances, StorageTarget, TargetInput};
@@ -74,6 +77,12 @@ pub struct Member {
     survey_timeout: Span,
     /// The epoch of what is proposed.
     proposed: Option<u32>,
+    /// What it has to do with names.
+    naming: Option<Naming>,
+    /// Puts of chunks that a name waits for.
+    named: BTreeSet<RequestNumber>,
+    /// Who could vote where nobody does.
+    first_voters: BTreeMap<GroupId, Vec<Voter>>,
     mistake: Option<Mistake>,
     /// What the initiator heard and did, if somebody wants to know.
     tape: Option<Vec<InitiatorEntry>>,
@@ -97,6 +106,7 @@ impl Member {
         });
         let survey_timeout = initiator.answer_timeout;
         let finder = Finder::new(initiator.id, initiator.answer_timeout, first_serial);
+        let names = config.names;
         let records = config.targets.iter().any(|setup| setup.records);
         let mut member = Member {
             node,
@@ -123,6 +133,9 @@ impl Member {
             surveyed: 0,
             survey_timeout,
             proposed: None,
+            naming: None,
+            named: BTreeSet::new(),
+            first_voters: BTreeMap::new(),
             mistake: config.mistake,
             tape: records.then(Vec::new),
         };
@@ -141,6 +154,15 @@ impl Member {
             let target = StorageTarget::open(now, setup, circumstances, &mut member.outbox);
             member.targets.insert(id, target);
         }
+        if let Some(names) = names {
+            let targets = member.targets.keys().copied();
+            let rosters = names.rosters.clone();
+            member.naming = Some(Naming::new(node, names, first_serial, targets, now + times.disk));
+            match member.map {
+                Some(_) => member.learn_voters(now),
+                None => member.learn_rosters(now, rosters),
+            }
+        }
         member.settle(now);
         effects.append(&mut member.outbox.effects);
         member
@@ -155,6 +177,12 @@ impl Member {
             }
             Input::Request(number, Request::Get(chunk)) => self.get(now, number, chunk),
             Input::Request(number, Request::Holders(chunk)) => self.find(now, number, chunk),
+            Input::Request(number, Request::Names(request)) => {
+                self.ask_names(now, number, request);
+            }
+            Input::Request(number, Request::PutNamed(content, replicas, key, change)) => {
+                self.put_named(now, number, (content, replicas), (key, *change));
+            }
             Input::Datagram { from, via, datagram } => {
                 if let Some(link) = &mut self.outbox.link {
                     let effects = &mut self.outbox.effects;
@@ -172,6 +200,8 @@ impl Member {
             Input::Worked(target, worked) => {
                 self.tell_target(now, target, TargetInput::Worked(worked));
             }
+            Input::Rows(target, op, result) => self.rows(now, target, (op, result)),
+            Input::Rosters(rosters) => self.learn_rosters(now, rosters),
             Input::DiskGone(target) => self.tell_target(now, target, TargetInput::DiskGone),
             Input::Remove(target, chunk) => {
                 self.tell_target(now, target, TargetInput::Remove(chunk));
@@ -186,13 +216,15 @@ impl Member {
     /// When it wants to be told [`Input::Wake`]; it may be now. O(chunks on their way).
     pub fn wakes_at(&self) -> Time {
         let link = self.outbox.link.as_ref().map_or(Time::NEVER, Link::wakes_at);
-        self.timers.next().min(link)
+        let names = self.naming.as_ref().map_or(Time::NEVER, Naming::wakes_at);
+        self.timers.next().min(link).min(names)
     }
 
     /// Whether all that can be asked of it now is known: each of its targets is open or known not to open, or its disk
     /// does not answer. One that answers later opens later.
     pub fn is_open(&self) -> bool {
-        !self.targets.values().any(StorageTarget::is_opening)
+        let names = self.naming.as_ref().is_some_and(Naming::is_opening);
+        !names && !self.targets.values().any(StorageTarget::is_opening)
     }
 
     /// Whether some of its targets are about to scan what they hold.
@@ -273,6 +305,10 @@ impl Member {
                 break;
             };
             link.wake(now, &mut self.outbox.effects, &mut self.events);
+            self.settle(now);
+        }
+        if self.naming.as_ref().is_some_and(|naming| naming.wakes_at() <= now) {
+            self.wake_names(now);
             self.settle(now);
         }
         self.see_membership();

@@ -97,6 +97,7 @@ impl Member {
             }
             LinkEvent::Survey(node, survey) => self.answer_survey(now, node, &survey),
             LinkEvent::SurveyReply(reply) => self.take_reply(now, reply),
+            LinkEvent::Names(node, message) => self.heard_names(now, node, message),
             LinkEvent::Refused(node, refusal) => {
                 if let Some(address) = self.link().and_then(|link| link.address_of(node)) {
                     self.note(Note::PeerRefused(node, address, refusal));

@@ -157,6 +157,9 @@ impl Member {
         }
         match (self.running.remove(&request), failure) {
             (Some(Running::Put(_, number)), failure) => {
+                if self.chunk_of_name_ended(now, number, failure) {
+                    return;
+                }
                 self.reply(number, Answer::Put(failure.map_or(Ok(()), Err)));
             }
             (Some(Running::Get(content, number)), failure) => {

@@ -2,6 +2,7 @@
 
 use slotcast_protocol::{GroupId, Members, RequestId, TargetId};
 use slotcast_store::Content;
+use slotcast_transport::Purpose;
 use slotcast_units::{Size, Span, Time};
 
 use super::Member;
@@ -94,7 +95,8 @@ impl Member {
             Some(link) if request.initiator.0 != link.node() => {
                 let (group, position) = self.groups.seat(target);
                 let (members, source) = (Members::only(position), Some(target));
-                let chunk = ToSend { request, group, members, content, start, source };
+                let purpose = Purpose::Get;
+                let chunk = ToSend { request, group, members, content, start, purpose, source };
                 link.send_get(now, chunk, effects);
             }
             _ if self.links.is_some() => {

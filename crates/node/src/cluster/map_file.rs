@@ -13,6 +13,7 @@ use slotcast_units::{Rate, Span};
 use toml::Spanned;
 
 use super::error::{Result, Source};
+use super::map_voters::{NamesEntry, voters_of, write_voters};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,6 +29,7 @@ struct MapFile {
     multicast: Option<Spanned<String>>,
     node: Spanned<Vec<NodeEntry>>,
     group: Option<Spanned<Vec<GroupEntry>>>,
+    names: Option<Spanned<Vec<NamesEntry>>>,
 }
 
 #[derive(Deserialize)]
@@ -108,6 +110,7 @@ pub fn map_text(map: &ClusterMap) -> String {
     for seats in map.seats.iter().flatten() {
         let _ = writeln!(text, "\n[[group]]\nseats = [{}]", numbers(seats));
     }
+    write_voters(&map.voters, &mut text);
     text
 }
 
@@ -131,7 +134,7 @@ impl Reading<'_> {
             );
         }
         let group_size = file.group_size.as_ref();
-        let map = ClusterMap {
+        let mut map = ClusterMap {
             epoch: *file.epoch.get_ref(),
             group_size: group_size
                 .map_or(u32::try_from(targets.min(9)).unwrap_or(9), |n| *n.get_ref()),
@@ -160,8 +163,16 @@ impl Reading<'_> {
                     |group: &GroupEntry| group.seats.iter().copied().map(TargetId).collect();
                 groups.get_ref().iter().map(targets).collect()
             }),
+            voters: BTreeMap::new(),
         };
         self.check(file, &map)?;
+        if let (Some(names), Ok(groups)) = (&file.names, map.groups()) {
+            let voters = voters_of(names.get_ref(), groups.groups());
+            map.voters = voters.map_err(|why| {
+                let help = "nodes write this part: leave it as it was";
+                self.0.error(Some(names.span()), why.to_string(), Some(help))
+            })?;
+        }
         Ok(map)
     }
 

@@ -68,6 +68,7 @@ pub fn loopback(
         multicast: None,
         nodes: vec![node(0, from?, 0), node(1, to?, 1)],
         seats: None,
+        voters: std::collections::BTreeMap::new(),
     };
     let groups = map.groups().map_err(io::Error::other)?;
     let [(sender, sender_events), (receiver, receiver_events)] =

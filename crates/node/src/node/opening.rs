@@ -15,6 +15,7 @@ use crate::folder::{Folder, FolderError, Refusal};
 use crate::mailbox::Mailbox;
 use crate::open_files;
 use crate::reactor::Event;
+use crate::rows::Rows;
 
 /// The device that a folder is on, or will be on when it has been made.
 fn device(folder: &Path) -> Option<u64> {
@@ -22,10 +23,18 @@ fn device(folder: &Path) -> Option<u64> {
     there.map(|metadata| metadata.dev())
 }
 
+/// In the folder of a target, where it keeps names.
+const NAMES: &str = "names";
+
+/// Threads of a target that read rows of names.
+const ROWS_READERS: usize = 1;
+
 /// Targets with their disks.
 pub(super) struct Opened {
     pub(super) setups: Vec<TargetSetup>,
     pub(super) disks: BTreeMap<TargetId, Disk>,
+    /// Where targets whose folders can be used keep names.
+    pub(super) rows: BTreeMap<TargetId, Rows>,
     pub(super) folders: BTreeMap<TargetId, (PathBuf, Option<Refusal>)>,
 }
 
@@ -33,8 +42,12 @@ pub(super) struct Opened {
 /// most likely a slip in what it was told.
 pub(super) fn open_targets(parts: &mut Parts<'_>, mailbox: &Mailbox) -> Result<Opened, StartError> {
     let buffers = Arc::default();
-    let mut opened =
-        Opened { setups: Vec::new(), disks: BTreeMap::new(), folders: BTreeMap::new() };
+    let mut opened = Opened {
+        setups: Vec::new(),
+        disks: BTreeMap::new(),
+        rows: BTreeMap::new(),
+        folders: BTreeMap::new(),
+    };
     let mut unusable = Vec::new();
     let devices: Vec<_> = parts.targets.iter().map(|(_, path, _)| device(path)).collect();
     let folders = std::mem::take(&mut parts.folders);
@@ -51,6 +64,9 @@ pub(super) fn open_targets(parts: &mut Parts<'_>, mailbox: &Mailbox) -> Result<O
             records: parts.records,
         });
         opened.disks.insert(*id, disk);
+        if error.is_none() && parts.has_names() {
+            opened.rows.insert(*id, open_rows(*id, path, mailbox)?);
+        }
         let refusal = match &error {
             Some(FolderError::Refused(refusal)) => Some((**refusal).clone()),
             _ => None,
@@ -64,6 +80,13 @@ pub(super) fn open_targets(parts: &mut Parts<'_>, mailbox: &Mailbox) -> Result<O
         return Err(error.into());
     }
     Ok(opened)
+}
+
+/// Where a target keeps names.
+fn open_rows(id: TargetId, path: &Path, mailbox: &Mailbox) -> Result<Rows, StartError> {
+    let mailbox = mailbox.clone();
+    let report = move |op, result| mailbox.put(Event::Rows(id, op, result));
+    Ok(Rows::start(path.join(NAMES), ROWS_READERS, Arc::new(report))?)
 }
 
 /// The disk of a target, and what its store is told: or if the folder cannot be used, one that fails, and why.

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use crossbeam_channel::bounded;
 use slotcast_member::identity::{ClusterId, Layout, Seat};
-use slotcast_member::{Links, MemberConfig, QueueRule, Rules, Times};
+use slotcast_member::{Links, MemberConfig, NamesConfig, QueueRule, Rules, Times};
+use slotcast_object::Rosters;
 use slotcast_protocol::{GroupMap, InitiatorConfig, LayoutError, TargetConfig, TargetId, Timing};
 use slotcast_transport::Versions;
 use slotcast_units::Rate;
@@ -26,8 +27,9 @@ use crate::mailbox::Mailbox;
 use crate::map_keeper::MapKeeper;
 use crate::network::{Listener, MAX_CHUNK, Network, NetworkConfig};
 use crate::open_files::{Needs, OpenFiles, TooFewFiles};
-use crate::reactor::Reactor;
+use crate::reactor::{Hands, Reactor};
 use crate::register::RegisterError;
+use crate::rosters::{self, RostersError};
 
 /// What a node needs to know.
 #[derive(Debug, Clone)]
@@ -96,6 +98,9 @@ pub enum StartError {
     /// The process may not open as many files as its disks and clients need.
     #[error(transparent)]
     OpenFiles(#[from] TooFewFiles),
+    /// Who votes on names cannot be read.
+    #[error(transparent)]
+    Rosters(#[from] RostersError),
     /// The sockets of a cluster cannot be opened.
     #[error("cannot use UDP at {0}: {1}")]
     Network(SocketAddr, io::Error),
@@ -119,6 +124,23 @@ pub(super) struct Parts<'a> {
     /// Whether all that its member hears and does is kept.
     is_taped: bool,
     pub(super) repairs: bool,
+    /// Where it is kept who votes on names; none of a node without names.
+    names: Option<Voting>,
+}
+
+/// Where it is kept who votes on names.
+enum Voting {
+    /// In a file of a cluster in one process.
+    File(PathBuf),
+    /// In the cluster map.
+    Map,
+}
+
+impl Parts<'_> {
+    /// Whether its targets keep names.
+    pub(super) fn has_names(&self) -> bool {
+        self.names.is_some()
+    }
 }
 
 impl NodeConfig {
@@ -166,11 +188,24 @@ impl NodeFile {
 /// Divides the open files, before any is opened for good.
 fn reserve_files(
     targets: usize,
-    has_network: bool,
+    (has_names, has_network): (bool, bool),
     limits: &Limits,
 ) -> Result<OpenFiles, TooFewFiles> {
     let connections = limits.connections.and_then(|n| usize::try_from(n).ok());
-    OpenFiles::reserve(Needs { targets, has_network, connections })
+    OpenFiles::reserve(Needs { targets, has_names, has_network, connections })
+}
+
+/// How it keeps names, and the file of who votes, of a cluster in one process.
+fn names_config(parts: &Parts<'_>) -> Result<(Option<NamesConfig>, Option<PathBuf>), StartError> {
+    let Some(voting) = &parts.names else { return Ok((None, None)) };
+    let (rosters, file) = match voting {
+        Voting::File(path) => (rosters::read(path, parts.groups.groups())?, Some(path.clone())),
+        Voting::Map => (Rosters::default(), None),
+    };
+    let mut salt = [0; 8];
+    getrandom::fill(&mut salt).map_err(|error| StartError::Thread(io::Error::other(error)))?;
+    let times = parts.rules.names();
+    Ok((Some(NamesConfig { times, salt: u64::from_le_bytes(salt), rosters }), file))
 }
 
 fn placed(groups: &GroupMap, target: TargetId, folder: &Path) -> PlacedTarget {
@@ -187,7 +222,8 @@ impl Node {
     /// few targets for a group.
     pub fn start(config: &NodeConfig) -> Result<Node, StartError> {
         let groups = config.groups()?;
-        let files = reserve_files(config.folders.len(), false, &config.limits)?;
+        let has_names = config.register.is_some();
+        let files = reserve_files(config.folders.len(), (has_names, false), &config.limits)?;
         let opened = config.registered_targets()?.map(|targets| targets.open(config.segment_size));
         let rules = Rules::of_process(config.limits.link_rate, config.replicas);
         let targets = (0..).map(TargetId).zip(&config.folders);
@@ -206,7 +242,9 @@ impl Node {
             records: false,
             repairs: true,
         };
-        Node::host_in((files, opened.transpose()?), &hosting, machines)
+        let names =
+            config.register.as_deref().map(|register| Voting::File(rosters::beside(register)));
+        Node::host_in((files, opened.transpose()?, names), &hosting, machines)
     }
 
     /// Hosts the machines of a whole cluster in this process.
@@ -217,12 +255,12 @@ impl Node {
     /// # Panics
     /// If there are not as many folders as targets.
     pub fn host(hosting: &Hosting, machines: Machines) -> Result<Node, StartError> {
-        let files = reserve_files(hosting.folders.len(), false, &hosting.limits)?;
-        Node::host_in((files, None), hosting, machines)
+        let files = reserve_files(hosting.folders.len(), (false, false), &hosting.limits)?;
+        Node::host_in((files, None, None), hosting, machines)
     }
 
     fn host_in(
-        (files, opened): (OpenFiles, Option<OpenedFolders>),
+        (files, opened, names): (OpenFiles, Option<OpenedFolders>, Option<Voting>),
         hosting: &Hosting,
         machines: Machines,
     ) -> Result<Node, StartError> {
@@ -260,6 +298,7 @@ impl Node {
             records: hosting.records,
             is_taped: false,
             repairs: hosting.repairs,
+            names,
         };
         Node::run(Clock::start(), parts, None)
     }
@@ -292,7 +331,7 @@ impl Node {
         let targets = file.targets.iter().map(|TargetFolder { target, folder }| {
             (*target, folder.as_path(), rules.target(&groups, *target, file.limits.disk_rate))
         });
-        let files = reserve_files(file.targets.len(), true, &file.limits)?;
+        let files = reserve_files(file.targets.len(), (true, true), &file.limits)?;
         let OpenedFolders { folders, register } = file.registered_targets()?.open(segment_size)?;
         // In units of 65 microseconds since 1970, which wrap after three days: no incarnation of this node
         // begins where one before is still remembered.
@@ -313,6 +352,7 @@ impl Node {
             records: false,
             is_taped,
             repairs: true,
+            names: Some(Voting::Map),
         };
         Node::run(clock, parts, Some(file))
     }
@@ -325,7 +365,8 @@ impl Node {
         let (files, is_taped) = (parts.files, parts.is_taped);
         let serving = parts.limits.serving(files.connections);
         let mailbox = Mailbox::new(clock);
-        let Opened { setups, disks, folders } = open_targets(&mut parts, &mailbox)?;
+        let Opened { setups, disks, rows, folders } = open_targets(&mut parts, &mailbox)?;
+        let (names, rosters) = names_config(&parts)?;
         let listener: Arc<dyn Listener> = Arc::new(mailbox.clone());
         let network = file.map(|file| {
             let config = NetworkConfig {
@@ -358,6 +399,7 @@ impl Node {
                 max_chunk: MAX_CHUNK,
                 versions: Versions::ALL,
             }),
+            names,
             repairs,
             mistake: None,
         };
@@ -365,7 +407,7 @@ impl Node {
         let map_to_keep = Arc::default();
         let paths = folders.iter().map(|(target, (path, _))| (*target, path.clone()));
         let journal = Journal::new(paths.collect());
-        let hands = (disks, network);
+        let hands = Hands { disks, rows, rosters, network };
         let reactor =
             Reactor::new(clock, (config, is_taped), hands, journal, open, Arc::clone(&map_to_keep));
         let reactor = mailbox.start(reactor)?;

@@ -45,6 +45,7 @@ fn files(base: &Path) -> Vec<NodeFile> {
         multicast: None,
         nodes: (0..).zip(addresses).map(node).collect(),
         seats: None,
+        voters: std::collections::BTreeMap::new(),
     };
     let file = |node: &MapNode| NodeFile {
         name: format!("node-{}", node.number),

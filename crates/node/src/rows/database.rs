@@ -30,7 +30,7 @@ const TABLE: u64 = 32 << 20;
 const JOURNALS: u64 = 64 << 20;
 
 /// Files of tables that are open at any time.
-pub(super) const TABLE_FILES: usize = 32;
+pub(crate) const TABLE_FILES: usize = 16;
 
 /// Threads that write and merge tables.
 const WORKERS: usize = 1;

@@ -17,6 +17,7 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use slotcast_object::{RowsError, RowsOp, RowsOpId, RowsOutput};
 
 use crate::journal::Throttle;
+pub(crate) use database::TABLE_FILES;
 use database::{Database, Writes};
 use failure::Failure;
 use home::{Home, Store};

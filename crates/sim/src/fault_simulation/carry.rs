@@ -56,7 +56,9 @@ impl Cluster {
             Effect::Answer(number, Answer::Get(result)) => {
                 self.get_ended(now, node, number, result);
             }
-            Effect::Answer(_, Answer::Holders(_)) => {}
+            Effect::Answer(_, Answer::Holders(_) | Answer::Names(_)) => {}
+            // These nodes keep no names.
+            Effect::Rows(..) | Effect::KeepRosters(_) => {}
             Effect::KeepMap(map) => self.nodes[node as usize].map = *map,
             Effect::Propose(map) => {
                 let delay = self.chance.exponential(self.plan.map_delay);

@@ -248,6 +248,7 @@ impl Plan {
             multicast: self.is_multicast.then_some(MULTICAST),
             nodes: (0..self.nodes).map(node).collect(),
             seats: None,
+            voters: BTreeMap::new(),
         }
     }
 
@@ -285,6 +286,7 @@ impl Plan {
                 max_chunk: 1 << 20,
                 versions,
             }),
+            names: None,
             repairs: true,
             times: rules.times,
             mistake: self.mistake.and_then(Mistake::planted),

@@ -6,7 +6,7 @@ use slotcast_member::{Note, Pass, StorageTarget};
 use slotcast_protocol::tape::{InitiatorEntry, InitiatorHeard, TargetEntry, TargetHeard};
 use slotcast_protocol::{ChunkId, Members, Message, State, TargetId};
 use slotcast_store::{DiskError, StoreStatus};
-use slotcast_transport::{Address, Body, Datagram};
+use slotcast_transport::{Address, Body, Datagram, Purpose};
 use slotcast_units::{Size, Time};
 
 use super::cluster::Cluster;
@@ -155,7 +155,10 @@ impl Cluster {
 
     /// The chunk of a put leaves when that was planned, or right after the same for another node.
     pub(super) fn check_pass(&mut self, now: Time, node: u32, pass: &Pass) {
-        if pass.is_get || pass.pass > 0 || pass.pieces.len() == 1 && pass.start <= now {
+        if pass.purpose != Purpose::Put
+            || pass.pass > 0
+            || pass.pieces.len() == 1 && pass.start <= now
+        {
             return;
         }
         let size = Size::from_bytes(pass.content.bytes().len() as u64);

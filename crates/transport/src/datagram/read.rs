@@ -1,3 +1,4 @@
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use slotcast_protocol::wire;
@@ -8,8 +9,9 @@ use slotcast_units::{Span, Time};
 
 use super::{
     Address, Body, CLOCK, CONTROL, Clock, DATA, DATA_OVERHEAD, Data, Datagram, FAILED, GET, GROUP,
-    HEADER_LEN, Header, INITIATOR, MAGIC, MAX_GROUPS, MAX_PIECES, MAX_VERSION, PROBE, PUT, REPORT,
-    Refused, Report, SURVEY, SURVEY_REPLY, Survey, SurveyReply, Versions,
+    HEADER_LEN, Header, INITIATOR, LETTER, MAGIC, MAX_GROUPS, MAX_PIECES, MAX_VERSION,
+    PIECES_OF_LETTER, PROBE, PUT, Purpose, REPORT, Refused, Report, SURVEY, SURVEY_REPLY, Survey,
+    SurveyReply, Versions,
 };
 use crate::key::Key;
 use crate::pieces::Pieces;
@@ -60,6 +62,7 @@ impl<'a> Datagram<'a> {
             FAILED => reader.failed().ok_or(wrong)?,
             SURVEY => Body::Survey(Survey::read(&mut reader).ok_or(wrong)?),
             SURVEY_REPLY => Body::SurveyReply(SurveyReply::read(&mut reader).ok_or(wrong)?),
+            LETTER => Body::Letter(Cow::Borrowed(reader.rest())),
             unknown => return Err(Refused::Kind(unknown)),
         };
         if !reader.0.is_empty() {
@@ -159,9 +162,10 @@ impl<'a> Reader<'a> {
     }
 
     fn data(&mut self) -> Option<Data<'a>> {
-        let is_get = match self.u8()? {
-            PUT => false,
-            GET => true,
+        let purpose = match self.u8()? {
+            PUT => Purpose::Put,
+            GET => Purpose::Get,
+            PIECES_OF_LETTER => Purpose::Letter,
             _ => return None,
         };
         let (is_last, pass, transfer) = (self.bool()?, self.u8()?, self.u32()?);
@@ -175,7 +179,7 @@ impl<'a> Reader<'a> {
             return None;
         }
         let mut data = Data {
-            is_get,
+            purpose,
             is_last,
             pass,
             transfer,

@@ -18,7 +18,7 @@ fn header() -> Header {
 
 fn data(bytes: &[u8]) -> Data<'_> {
     Data {
-        is_get: true,
+        purpose: Purpose::Get,
         is_last: true,
         pass: 2,
         transfer: 77,
@@ -73,6 +73,8 @@ fn bodies() -> Vec<Body<'static>> {
         reply(SurveySays::Nothing),
         reply(SurveySays::Sums(vec![7, u64::MAX])),
         reply(SurveySays::Held(0x8000_0001)),
+        Body::Letter(Cow::Borrowed(b"a letter")),
+        Body::Data(Data { purpose: Purpose::Letter, ..data(&[1, 2, 3]) }),
     ]
 }
 
@@ -262,7 +264,8 @@ fn the_layout_stays_what_it_is() {
     let bodies = bodies();
     assert_eq!(hash(&bodies[..6]), "b8db0ca1ed4772e0");
     assert_eq!(hash(&bodies[6..7]), "58d2109d0f32e017");
-    assert_eq!(hash(&bodies[7..]), "ddf1e24c982938ef");
+    assert_eq!(hash(&bodies[7..12]), "ddf1e24c982938ef");
+    assert_eq!(hash(&bodies[12..]), "6851e8f7a188041f");
     let mut bytes = Vec::new();
     clock_3().encode(&Key::new(&[1; 32]), &mut bytes);
     assert_eq!(blake3::hash(&bytes).to_hex()[..16], *"59d08bcf3285f072");

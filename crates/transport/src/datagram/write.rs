@@ -6,7 +6,8 @@ use slotcast_units::Time;
 
 use super::{
     Address, Body, CLOCK, CONTROL, DATA, Data, Datagram, FAILED, GET, GROUP, HEADER_LEN, Header,
-    INITIATOR, MAGIC, MAX_GROUPS, PROBE, PUT, REPORT, Report, SURVEY, SURVEY_REPLY,
+    INITIATOR, LETTER, MAGIC, MAX_GROUPS, PIECES_OF_LETTER, PROBE, PUT, Purpose, REPORT, Report,
+    SURVEY, SURVEY_REPLY,
 };
 use crate::key::{Key, SEAL_LEN};
 
@@ -52,6 +53,7 @@ impl Body<'_> {
             Body::Failed(_) => FAILED,
             Body::Survey(_) => SURVEY,
             Body::SurveyReply(_) => SURVEY_REPLY,
+            Body::Letter(_) => LETTER,
         }
     }
 
@@ -82,6 +84,7 @@ impl Body<'_> {
             }
             Body::Survey(survey) => survey.encode(out),
             Body::SurveyReply(reply) => reply.encode(out),
+            Body::Letter(letter) => out.extend_from_slice(letter),
             Body::Failed(failed) => {
                 for (GroupId(group), members) in failed.iter().take(MAX_GROUPS) {
                     out.extend_from_slice(&group.to_le_bytes());
@@ -96,7 +99,11 @@ impl Data<'_> {
     /// All but the piece.
     fn encode(&self, out: &mut Vec<u8>) {
         let slack = u32::try_from(self.slack.as_ns() / 1000).unwrap_or(u32::MAX);
-        out.push(if self.is_get { GET } else { PUT });
+        out.push(match self.purpose {
+            Purpose::Put => PUT,
+            Purpose::Get => GET,
+            Purpose::Letter => PIECES_OF_LETTER,
+        });
         out.push(u8::from(self.is_last));
         out.push(self.pass);
         out.extend_from_slice(&self.transfer.to_le_bytes());

@@ -33,6 +33,7 @@ fn map() -> ClusterMap {
         multicast: None,
         nodes: (0..3).map(node).collect(),
         seats: None,
+        voters: alloc::collections::BTreeMap::new(),
     }
 }
 

@@ -1,0 +1,179 @@
+//! Names: who asks, who answers, and who votes.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+
+use slotcast_object::{Message, NameAnswer, NameFailure, Rosters, VoterQuestion, Voters};
+use slotcast_protocol::{Failure, TargetId};
+use slotcast_store::Content;
+use slotcast_units::Time;
+
+use super::Member;
+use crate::effect::{Answer, Effect};
+use crate::input::{ChangeRequest, RequestNumber};
+use crate::naming::{Naming, Wish};
+use slotcast_object::{Key, NameRequest, RowsError, RowsOpId, RowsOutput};
+
+impl Member {
+    /// Lets its naming do something, and carries out what that wishes.
+    fn with_names(&mut self, now: Time, act: impl FnOnce(&mut Naming, &Member)) {
+        let Some(mut naming) = self.naming.take() else { return };
+        act(&mut naming, self);
+        self.naming = Some(naming);
+        self.carry_out_names(now);
+    }
+
+    pub(super) fn carry_out_names(&mut self, now: Time) {
+        let wishes = self.naming.as_mut().map(|naming| naming.take_wishes()).unwrap_or_default();
+        for wish in wishes {
+            match wish {
+                Wish::Rows(target, id, op) => {
+                    self.outbox.effects.push(Effect::Rows(target, id, op));
+                }
+                Wish::Ask(question) => self.ask_voter(now, question),
+                Wish::Say(node, message) => self.write_letter(now, node, &message),
+                Wish::Answer(number, answer) => self.reply(number, Answer::Names(answer)),
+            }
+        }
+    }
+
+    fn ask_voter(&mut self, now: Time, question: VoterQuestion) {
+        let Some(node) = self.node_of(question.to.target) else { return };
+        self.write_letter(now, node, &Message::Question(question));
+    }
+
+    fn write_letter(&mut self, now: Time, node: u32, message: &Message) {
+        if let Some(link) = &mut self.outbox.link {
+            link.write_letter(now, node, message, &mut self.outbox.effects);
+        }
+    }
+
+    /// The node of a target.
+    fn node_of(&self, target: TargetId) -> Option<u32> {
+        let (group, position) = self.groups.find(target)?;
+        self.link()?.seats().node(group, position)
+    }
+
+    /// A client wants something of names.
+    pub(super) fn ask_names(&mut self, now: Time, number: RequestNumber, request: NameRequest) {
+        if self.naming.is_none() {
+            let answer = NameAnswer::Failed(NameFailure::Unavailable);
+            return self.reply(number, Answer::Names(answer));
+        }
+        self.with_names(now, |naming, member| naming.request(now, number, request, &member.groups));
+    }
+
+    /// A client wants a chunk stored, and then a name changed.
+    pub(super) fn put_named(
+        &mut self,
+        now: Time,
+        number: RequestNumber,
+        (content, replicas): (Content, Option<u8>),
+        change: (Key, ChangeRequest),
+    ) {
+        if self.naming.is_none() {
+            let answer = NameAnswer::Failed(NameFailure::Unavailable);
+            return self.reply(number, Answer::Names(answer));
+        }
+        self.named.insert(number);
+        self.with_names(now, |naming, member| naming.prepare(now, number, change, &member.groups));
+        self.put(now, number, content, replicas);
+    }
+
+    /// The chunk of a put is stored, or will not be. True if that is for a name, which is told.
+    pub(super) fn chunk_of_name_ended(
+        &mut self,
+        now: Time,
+        number: RequestNumber,
+        failure: Option<Failure>,
+    ) -> bool {
+        if !self.named.remove(&number) {
+            return false;
+        }
+        let is_stored = failure.is_none();
+        self.with_names(now, |naming, member| {
+            naming.chunk_ended(now, number, is_stored, &member.groups);
+        });
+        if let Some(failure) = failure {
+            self.reply(number, Answer::Put(Err(failure)));
+        }
+        true
+    }
+
+    /// An operation on rows has ended.
+    pub(super) fn rows(
+        &mut self,
+        now: Time,
+        target: TargetId,
+        ended: (RowsOpId, Result<RowsOutput, RowsError>),
+    ) {
+        self.with_names(now, |naming, member| naming.rows(now, target, ended, &member.groups));
+    }
+
+    /// Another node says something about names.
+    pub(super) fn heard_names(&mut self, now: Time, node: u32, message: Message) {
+        self.with_names(now, |naming, member| {
+            let is_its = |target| member.node_of(target) == Some(node);
+            naming.heard(now, node, message, is_its, &member.groups);
+        });
+    }
+
+    /// Does what is due of names.
+    pub(super) fn wake_names(&mut self, now: Time) {
+        self.with_names(now, |naming, member| naming.wake(now, &member.groups));
+        if self.naming.as_ref().is_some_and(|naming| naming.is_to_look(now)) {
+            self.look_for_voters(now);
+        }
+    }
+
+    /// Where nobody votes yet, voters are chosen when enough stores are known.
+    fn look_for_voters(&mut self, now: Time) {
+        let Some(naming) = &mut self.naming else { return };
+        let (found, unknown) = naming.look(now, &self.groups);
+        let here = self.node;
+        let of = |target: &TargetId| self.node_of(*target).filter(|node| *node != here);
+        for node in unknown.iter().filter_map(of).collect::<BTreeSet<u32>>() {
+            self.write_letter(now, node, &Message::WhichStores);
+        }
+        self.first_voters = found;
+        if self.map.is_none() && !self.first_voters.is_empty() {
+            self.choose_voters();
+        }
+    }
+
+    /// In one process nobody else has a say.
+    fn choose_voters(&mut self) {
+        let found = core::mem::take(&mut self.first_voters);
+        let Some(naming) = &self.naming else { return };
+        let mut rosters = naming.rosters().clone();
+        rosters.epoch += 1;
+        for (group, mut voters) in found {
+            voters.iter_mut().for_each(|voter| voter.joined = rosters.epoch);
+            let voters = Voters::alone(rosters.epoch, &voters).ok();
+            rosters.groups.extend(voters.map(|voters| (group, voters)));
+        }
+        self.outbox.effects.push(Effect::KeepRosters(rosters));
+    }
+
+    /// The rosters of the map that it follows.
+    pub(super) fn learn_voters(&mut self, now: Time) {
+        let Some(map) = &self.map else { return };
+        let rosters = Rosters { epoch: u64::from(map.epoch), groups: map.voters.clone() };
+        self.first_voters.clear();
+        self.learn_rosters(now, rosters);
+    }
+
+    pub(super) fn learn_rosters(&mut self, now: Time, rosters: Rosters) {
+        self.with_names(now, |naming, member| naming.learn(now, rosters, &member.groups));
+    }
+
+    /// The map with the first voters of groups that have none, if this node knows whom to choose.
+    pub(super) fn map_with_voters(&self) -> Option<Box<crate::map::ClusterMap>> {
+        let map = self.map.as_deref()?;
+        let is_missing = |group| !map.voters.contains_key(group);
+        if !self.first_voters.keys().any(is_missing) || !self.link()?.hears_most() {
+            return None;
+        }
+        map.with_first_voters(&self.first_voters).ok().map(Box::new)
+    }
+}
