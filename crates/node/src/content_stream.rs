@@ -69,7 +69,7 @@ impl From<Busy> for ContentError {
     }
 }
 
-fn meaning(chunk: ChunkId, failure: Failure) -> ContentError {
+pub(crate) fn meaning(chunk: ChunkId, failure: Failure) -> ContentError {
     match failure {
         Failure::NotFound => ContentError::NotFound(chunk),
         Failure::Uncertain => ContentError::Uncertain(chunk),

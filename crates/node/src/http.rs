@@ -5,6 +5,7 @@
 //! | `PUT /v1/content?chunk_size=1048576&replicas=3` | stores the body: `{"address", "length", "chunks"}` |
 //! | `GET /v1/content/ADDRESS` | the content; Range, If-Range and If-None-Match are heeded |
 //! | `GET /v1/content/ADDRESS/chunks` | its chunks, with the targets that hold each |
+//! | `/v2/…` | buckets and objects: see `objects_http` |
 //! | `GET /v1/status` | the targets: what they can do, what they hold |
 //! | `GET /metrics` | the same for Prometheus |
 
@@ -36,6 +37,10 @@ use crate::limits::Serving;
 use crate::list::Part;
 use crate::metrics;
 use crate::node::Node;
+use crate::objects_http;
+pub use crate::objects_http::{
+    BucketAnswer, BucketsAnswer, DeleteAnswer, NamesAnswer, ObjectAnswer,
+};
 pub use crate::serving::{Background, ServeError, serve};
 use crate::status::NodeStatus;
 
@@ -49,7 +54,7 @@ pub const CHUNK_SIZES: std::ops::RangeInclusive<usize> = 4 << 10..=8 << 20;
 const FINDS_AT_A_TIME: usize = 64;
 
 /// An error, as text for people with the status for programs.
-struct Problem(StatusCode, String);
+pub(crate) struct Problem(pub(crate) StatusCode, pub(crate) String);
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
@@ -87,7 +92,7 @@ impl From<ContentError> for Problem {
 }
 
 /// The query of a request: keys that are not known are refused, since most are slips.
-struct Keys<T>(T);
+pub(crate) struct Keys<T>(pub(crate) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Keys<T> {
     type Rejection = Problem;
@@ -103,7 +108,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Keys<T> {
 /// No keys.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct NoKeys {}
+pub(crate) struct NoKeys {}
 
 /// The address in the path of a request.
 struct Place(Address);
@@ -192,7 +197,7 @@ async fn put_content(
 }
 
 /// The number, if chunks can be on so many targets.
-async fn possible_replicas(node: &Node, replicas: u64) -> Result<u8, Problem> {
+pub(crate) async fn possible_replicas(node: &Node, replicas: u64) -> Result<u8, Problem> {
     let most = node.most_replicas().await.map_err(|_| Problem::from(ContentError::Stopped))?;
     let possible = u8::try_from(replicas).ok().filter(|n| (1..=most).contains(&usize::from(*n)));
     possible.ok_or_else(|| {
@@ -205,7 +210,7 @@ async fn possible_replicas(node: &Node, replicas: u64) -> Result<u8, Problem> {
 }
 
 /// Which targets of this node take no puts, for whoever was refused.
-async fn why_not_stored(node: &Node) -> String {
+pub(crate) async fn why_not_stored(node: &Node) -> String {
     let Ok(status) = status_of(node).await else { return String::new() };
     let idle = status.targets.iter().filter(|target| target.state != "open");
     let told: Vec<String> =
@@ -223,15 +228,27 @@ async fn get_content(
     asked: HeaderMap,
 ) -> Result<Response, Problem> {
     let found = Found::at(&node, &memory, address).await?;
-    let (length, tag) = (found.length(), conditional::tag(address));
+    let tag = conditional::tag(address);
+    let octets = HeaderValue::from_static("application/octet-stream");
+    answer_get((node, &memory), found, (&tag, octets), &asked).await
+}
+
+/// Answers a get with what was found: all of it, or what the headers ask for.
+pub(crate) async fn answer_get(
+    (node, memory): (Arc<Node>, &BodyMemory),
+    found: Found,
+    (tag, media_type): (&str, HeaderValue),
+    asked: &HeaderMap,
+) -> Result<Response, Problem> {
+    let length = found.length();
     let value = |text: String| HeaderValue::try_from(text).expect("it is ASCII");
     let mut response = Response::new(Body::empty());
-    response.headers_mut().insert(header::ETAG, value(tag.clone()));
-    if conditional::is_known(&asked, &tag) {
+    response.headers_mut().insert(header::ETAG, value(tag.into()));
+    if conditional::is_known(asked, tag) {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         return Ok(response);
     }
-    let range = match conditional::wanted(&asked, &tag, length) {
+    let range = match conditional::wanted(asked, tag, length) {
         Wanted::All => 0..length,
         Wanted::Part(range) => {
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;
@@ -250,7 +267,7 @@ async fn get_content(
     };
     let headers = response.headers_mut();
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
+    headers.insert(header::CONTENT_TYPE, media_type);
     headers.insert(header::CONTENT_LENGTH, (range.end - range.start).into());
     *response.body_mut() = match found {
         Found::Chunk(bytes, lease) => {
@@ -259,7 +276,7 @@ async fn get_content(
             Body::from(counted(bytes, lease))
         }
         Found::List(list, lease) => {
-            let mut reader = Reader::new(node, &memory, (list, lease), range).await?;
+            let mut reader = Reader::new(node, memory, (list, lease), range).await?;
             // The first chunk decides between an error and a stream: what breaks later can only break off.
             let first = reader.next().await?;
             Body::from_stream(reader.stream(first))
@@ -338,10 +355,10 @@ async fn no_such_method(request: Request) -> Problem {
 
 /// What every request is answered with.
 #[derive(Clone)]
-struct App {
-    node: Arc<Node>,
-    memory: BodyMemory,
-    serving: Serving,
+pub(crate) struct App {
+    pub(crate) node: Arc<Node>,
+    pub(crate) memory: BodyMemory,
+    pub(crate) serving: Serving,
     metrics: HttpMetrics,
 }
 
@@ -355,6 +372,7 @@ pub(crate) fn router(node: Arc<Node>, metrics: HttpMetrics) -> Router {
         .route("/v1/content", put(put_content))
         .route("/v1/content/{address}", get(get_content))
         .route("/v1/content/{address}/chunks", get(get_chunks))
+        .merge(objects_http::routes())
         .route("/v1/status", get(get_status))
         .route("/metrics", get(get_metrics))
         .fallback(no_such_path)
