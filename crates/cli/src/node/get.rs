@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// Whole or not at all: it is written beside, and renamed.
-fn to_file(
+pub(super) fn to_file(
     path: &Path,
     content: &mut impl Read,
     length: Option<u64>,
@@ -71,19 +71,19 @@ fn to_file(
 }
 
 /// Which side failed.
-enum Broken {
+pub(super) enum Broken {
     In(io::Error),
     Out(io::Error),
 }
 
-fn broken(place: &str, error: Broken) -> Failure {
+pub(super) fn broken(place: &str, error: Broken) -> Failure {
     match error {
         Broken::In(error) => InputError::plain(format!("the content broke off: {error}")).into(),
         Broken::Out(error) => Failure::Output(place.into(), error),
     }
 }
 
-fn copy(
+pub(super) fn copy(
     from: &mut impl Read,
     to: &mut impl Write,
     length: Option<u64>,

@@ -58,11 +58,11 @@ pub(super) fn put_path(chunk_size: u64, replicas: Option<u8>) -> String {
 }
 
 /// Counts what is read, until the node takes in no more.
-struct Counted<'a> {
-    inner: &'a mut dyn Read,
-    bar: &'a Bar,
-    is_cut: &'a AtomicBool,
-    length: u64,
+pub(super) struct Counted<'a> {
+    pub(super) inner: &'a mut dyn Read,
+    pub(super) bar: &'a Bar,
+    pub(super) is_cut: &'a AtomicBool,
+    pub(super) length: u64,
 }
 
 impl Read for Counted<'_> {
@@ -78,13 +78,13 @@ impl Read for Counted<'_> {
 }
 
 /// A file, or standard input.
-enum Source {
+pub(super) enum Source {
     File(File, Metadata),
     Input(io::Stdin),
 }
 
 impl Source {
-    fn open(path: &Path) -> io::Result<Source> {
+    pub(super) fn open(path: &Path) -> io::Result<Source> {
         if path.as_os_str() == "-" {
             return Ok(Source::Input(io::stdin()));
         }
@@ -97,7 +97,7 @@ impl Source {
     }
 
     /// Its length; 0 if that is not known.
-    fn length(&self) -> u64 {
+    pub(super) fn length(&self) -> u64 {
         match self {
             Source::File(_, metadata) => metadata.len(),
             Source::Input(_) => 0,
@@ -106,7 +106,7 @@ impl Source {
 
     /// Whether it is another file now than that of which so many bytes were read. The content of pipes and devices
     /// has no length.
-    fn has_changed(&self, read: u64) -> io::Result<bool> {
+    pub(super) fn has_changed(&self, read: u64) -> io::Result<bool> {
         let Source::File(file, before) = self else { return Ok(false) };
         let after = file.metadata()?;
         let what = |of: &Metadata| {

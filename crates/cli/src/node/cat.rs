@@ -1,0 +1,40 @@
+//! `slotcast cat`.
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::client::{Client, NodeOption};
+use super::get::{broken, copy};
+use super::place::ObjectPlace;
+use crate::failure::Outcome;
+use crate::progress::Bar;
+
+/// Write objects to standard output
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  slotcast cat slot://logs/today | grep error")]
+pub(crate) struct Arguments {
+    /// The objects
+    #[arg(required = true, value_name = "slot://BUCKET/NAME")]
+    objects: Vec<ObjectPlace>,
+
+    #[command(flatten)]
+    node: NodeOption,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let client = Client::new(&arguments.node);
+    for object in &arguments.objects {
+        let mut answer = client.get(&object.path())?;
+        let length = answer.body().content_length();
+        let bar = Bar::new(length.unwrap_or(0));
+        let mut content = answer.body_mut().as_reader();
+        let copied = copy(&mut content, &mut io::stdout().lock(), length, &bar);
+        bar.finish();
+        copied.map_err(|error| broken("standard output", error))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
