@@ -256,6 +256,7 @@ fn targets_with_stores_repeat_what_those_of_the_simulator_did() {
         scrub_period: second,
         first_scrub: second,
         retry: second,
+        surplus_after: second,
     };
     for ((id, tape), target) in (0..).map(TargetId).zip(&tapes.targets).zip(configs.targets) {
         // One chunk to a flush, as each is written by itself in the simulator.

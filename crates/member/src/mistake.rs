@@ -24,6 +24,16 @@ pub enum Mistake {
     ReplacesTooSoon,
     /// What was in order once is taken to be so, whatever the other members hold now.
     BelievesOldRanges,
+    /// No surplus replica is ever removed.
+    KeepsSurplus,
+    /// A surplus replica is removed as soon as a scan has found it, without asking the others again.
+    RemovesWithoutAsking,
+    /// Members that do not answer are taken for holders of what is to be removed here.
+    RemovesWhileSilent,
+    /// A put of a chunk that is to be removed does not end that.
+    RemovesDespitePut,
+    /// A target that is about to remove a chunk says that it holds it, and takes no account of the order of holders.
+    ReleasedCounts,
     /// Repair passes some chunks over.
     RepairForgets,
     /// Repair puts every chunk again on two targets.

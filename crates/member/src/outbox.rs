@@ -40,6 +40,8 @@ pub enum Want {
     Compare(u8, u32, u8),
     /// Ask them which of these chunks they hold, for so many replicas.
     Survey(u32, Vec<(ChunkId, u8)>),
+    /// Ask them which of these chunks, which are released here, they hold, for so many replicas.
+    Release(Vec<(ChunkId, u8)>),
     /// Put a chunk into the group again, on so many targets.
     PutAgain(Content, u8),
     /// Fetch a chunk, and put it into the group again on so many targets.

@@ -112,6 +112,7 @@ impl Rules {
                 scrub_period: Span::from_secs(7 * 24 * 3600),
                 first_scrub: Span::from_secs(24 * 3600),
                 retry: Span::from_secs(30),
+                surplus_after: Span::from_secs(60),
             },
             times: Times::production(answers),
         }

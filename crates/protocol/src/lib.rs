@@ -136,7 +136,7 @@ pub use proxy::{Proxy, ProxyChoice, ProxyConfig, ProxyEffect, ProxyInput};
 pub use rate::{DiskMeter, LinkMeter};
 pub use repair::{
     Inventory, Repair, RepairEffect, RepairInput, RepairOutcome, RepairPace, RepairProgress,
-    RepairRules, RepairStatistics, ranges,
+    RepairRules, RepairStatistics, keepers, ranges,
 };
 pub use target::{
     Backpressure, DiskForecast, Holdings, Intake, Target, TargetConfig, TargetEffect, TargetInput,

@@ -28,10 +28,13 @@
 //! replicas than for one that is only looked at. What a put again writes is up to those who write it: they
 //! give it a window like any other.
 //!
+//! What a scan finds on more members than are wanted is *surplus*, and removed when the others are known to suffice:
+//! [`keepers`] has the protocol, and why it loses nothing.
+//!
 //! A target that *drains* scans in the same way. What it holds does not count as a replica any more, so each
 //! question and each put is about the others, and it relies on nobody else's puts. It has *handed over* when a
-//! whole scan has ended, of every chunk of it the others hold enough, and none has come since it began. Nothing
-//! is removed.
+//! whole scan has ended, of every chunk of it the others hold enough, and none has come since it began. It
+//! removes nothing.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
@@ -45,13 +48,16 @@ mod exchange;
 mod next;
 pub mod ranges;
 mod scan;
+mod surplus;
 mod surveys;
 
 pub use exchange::{RepairEffect, RepairInput, RepairOutcome, RepairStatistics};
 pub use scan::{RepairPace, RepairProgress};
+pub use surplus::keepers;
 
 use ranges::{RangeSum, Ranges};
 use scan::Scan;
+use surplus::Surplus;
 use surveys::Surveys;
 
 /// How a target repairs.
@@ -79,6 +85,8 @@ pub struct RepairRules {
     pub first_scrub: Span,
     /// From a failed attempt to the next for the same chunk.
     pub retry: Span,
+    /// How long no put may have asked for a chunk before a surplus replica of it is removed.
+    pub surplus_after: Span,
 }
 
 impl RepairRules {
@@ -145,6 +153,7 @@ pub struct Repair {
     /// What is known of ranges of names, and asked about many chunks.
     ranges: Ranges,
     surveys: Surveys,
+    surplus: Surplus,
     scrub: Option<Scan>,
     /// Something changed that the scan under way may have missed.
     again: bool,
@@ -198,6 +207,7 @@ impl Repair {
             scan: None,
             ranges: Ranges::new(),
             surveys: Surveys::default(),
+            surplus: Surplus::default(),
             scrub: None,
             again: false,
             in_hand: BTreeMap::new(),
@@ -227,7 +237,8 @@ impl Repair {
         let lost = self.to_recover.len() + in_hand.count() + self.unrecovered.len();
         let under_replicated = (self.lacking.len() + lost) as u64;
         let unrecovered = self.unrecovered.len() as u64;
-        RepairStatistics { under_replicated, unrecovered, ..self.statistics }
+        let surplus = self.surplus.len();
+        RepairStatistics { under_replicated, unrecovered, surplus, ..self.statistics }
     }
 
     /// Whether everything that a leaving target holds, or has lost and could fetch, is with the others in the
@@ -285,9 +296,10 @@ impl Repair {
                 }
             }
             RepairInput::Compared(others) => self.compared(others),
-            RepairInput::Surveyed { number, enough, is_to_wait } => {
-                self.surveyed(now, number, enough, is_to_wait);
+            RepairInput::Surveyed { number, enough, surplus, is_to_wait } => {
+                self.surveyed(now, number, (enough, surplus), is_to_wait);
             }
+            RepairInput::Released { settled } => self.released(now, settled),
             RepairInput::Lost(chunk, replicas) => self.lost(chunk, replicas),
             RepairInput::Heard(chunk, replicas) => {
                 // A put on fewer targets than are wanted here does not see to all of them.
@@ -428,6 +440,7 @@ impl Repair {
             });
         }
         self.survey(now, inventory, effects);
+        self.release(now, inventory, effects);
         if self.scan.is_some_and(|scan| scan.over) && self.is_idle() && self.to_heal.is_empty() {
             self.end_scan(now);
         }
@@ -464,6 +477,8 @@ impl Repair {
 
 #[cfg(test)]
 mod pace_tests;
+#[cfg(test)]
+mod surplus_tests;
 #[cfg(test)]
 mod survey_tests;
 #[cfg(test)]

@@ -335,6 +335,11 @@ impl Store {
         self.index.get(chunk).is_some()
     }
 
+    /// Whether a put or a removal of the chunk is on its way to the disk. A copy that compaction makes is none.
+    pub fn is_changing(&self, chunk: &ChunkId) -> bool {
+        self.queue.outcome(chunk).is_some()
+    }
+
     /// Length of a stored chunk's content in bytes; also if it could not be read when that was last tried, and so
     /// does not count as stored.
     pub fn length(&self, chunk: &ChunkId) -> Option<u32> {

@@ -68,6 +68,7 @@ impl Member {
         let before = core::mem::replace(&mut self.groups, groups);
         self.map = Some(Box::new(map.clone()));
         self.has_handed_over = false;
+        self.upsets += 1;
         let membership = self.membership();
         self.outbox.effects.push(Effect::Note(Note::MapTaken(map.epoch, membership)));
         self.outbox.effects.push(Effect::KeepMap(Box::new(map)));

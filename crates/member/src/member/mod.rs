@@ -36,7 +36,7 @@ use crate::status::{MembershipStatus, TargetStatus};
 use crate::target::{Circumstances, StorageTarget, TargetInput};
 use crate::timers::{Timer, Timers};
 use requests::Running;
-use surveys::Surveying;
+use surveys::{Purpose, Surveying};
 
 /// A whole node; see the [crate](crate).
 ///
@@ -73,6 +73,9 @@ pub struct Member {
     /// Surveys under way, by their numbers, and how many there were.
     surveying: BTreeMap<u32, Surveying>,
     surveyed: u32,
+    /// Counts what has happened that may make an answer of a member void: it is down, or another incarnation, or has
+    /// failed, or the map is another one.
+    upsets: u64,
     /// How long their answers are awaited.
     survey_timeout: Span,
     /// The epoch of what is proposed.
@@ -130,7 +133,8 @@ impl Member {
             not_followed: None,
             has_handed_over: false,
             surveying: BTreeMap::new(),
-            surveyed: 0,
+            surveyed: first_serial,
+            upsets: 0,
             survey_timeout,
             proposed: None,
             naming: None,
@@ -427,10 +431,15 @@ impl Member {
                 self.send_get(now, target, request, content, start);
             }
             Want::Compare(bits, first, count) => {
-                self.survey(now, target, 0, SurveyAbout::Ranges { bits, first, count });
+                let about = SurveyAbout::Ranges { bits, first, count };
+                self.survey(now, target, Purpose::Compare, about);
             }
             Want::Survey(number, chunks) => {
-                self.survey(now, target, number, SurveyAbout::Chunks(chunks));
+                let about = SurveyAbout::Chunks(chunks);
+                self.survey(now, target, Purpose::Scan(number), about);
+            }
+            Want::Release(chunks) => {
+                self.survey(now, target, Purpose::Release, SurveyAbout::Chunks(chunks));
             }
             Want::Check(chunk, size, replicas) => self.check(now, target, (chunk, size), replicas),
             Want::PutAgain(content, replicas) => self.put_again(now, target, content, replicas),

@@ -36,6 +36,7 @@ impl Member {
     /// The other nodes hear of a target that has failed, so that they make up for it, or that is there again.
     pub(super) fn tell_failure(&mut self, now: Time, target: TargetId, has_failed: bool) {
         let (group, position) = self.groups.seat(target);
+        self.upsets += 1;
         if has_failed {
             let members = Members::only(position);
             self.tell_initiator(now, InitiatorInput::Restarted { group, members });
@@ -48,6 +49,7 @@ impl Member {
 
     /// Targets of a peer have failed.
     fn peer_failed(&mut self, now: Time, node: u32, group: GroupId, members: Members) {
+        self.upsets += 1;
         let targets = self.groups.members(group).to_vec();
         for position in members.iter() {
             self.note(Note::PeerTargetFailed(node, targets[usize::from(position)]));
@@ -105,6 +107,7 @@ impl Member {
             }
             LinkEvent::Peer(node, change) => self.peer_changed(now, node, change),
             LinkEvent::Restarted(node) => {
+                self.upsets += 1;
                 self.note(Note::PeerRestarted(node));
                 for (group, members) in self.members_on(node) {
                     if !self.errs(Mistake::ForgetsRestarts) {
@@ -146,6 +149,7 @@ impl Member {
     fn peer_changed(&mut self, now: Time, node: u32, change: PeerChange) {
         let Some(link) = &mut self.outbox.link else { return };
         let Some(address) = link.address_of(node) else { return };
+        self.upsets += u64::from(change == PeerChange::Down);
         match change {
             PeerChange::Up => {
                 link.suspicions.up(node);

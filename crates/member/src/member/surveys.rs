@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use slotcast_protocol::{GroupId, Members, RepairInput, TargetId, ranges};
+use slotcast_protocol::{ChunkId, GroupId, Members, RepairInput, TargetId, keepers, ranges};
 use slotcast_transport::{Survey, SurveyAbout, SurveyReply, SurveySays};
 use slotcast_units::Time;
 
@@ -21,30 +21,50 @@ const TRIES: u8 = 2;
 pub(super) struct Surveying {
     /// For whose repair.
     target: TargetId,
-    /// As that numbers it, if it is about chunks.
-    number: u32,
+    purpose: Purpose,
     group: GroupId,
     about: SurveyAbout,
     awaited: Members,
     tries: u8,
     replies: BTreeMap<u8, SurveySays>,
+    /// How many upsets there were when it began.
+    upsets: u64,
+}
+
+/// What a survey is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A scan compares ranges.
+    Compare,
+    /// A scan looks at chunks: the repair's survey of this number.
+    Scan(u32),
+    /// The target releases these chunks.
+    Release,
 }
 
 impl Member {
     /// The repair of `target` wants to know what the other members hold.
-    pub(super) fn survey(&mut self, now: Time, target: TargetId, number: u32, about: SurveyAbout) {
+    pub(super) fn survey(
+        &mut self,
+        now: Time,
+        target: TargetId,
+        purpose: Purpose,
+        about: SurveyAbout,
+    ) {
         let (group, own) = self.groups.seat(target);
         let counts = self.targets.get(&target).is_some_and(StorageTarget::counts);
-        let is_about_ranges = matches!(about, SurveyAbout::Ranges { .. });
         // Sums do not say whether this target itself counts.
-        if self.is_to_wait(now, target) || is_about_ranges && !counts {
-            let input = match about {
-                SurveyAbout::Ranges { .. } => RepairInput::Compared(None),
-                SurveyAbout::Chunks(_) => {
-                    RepairInput::Surveyed { number, enough: 0, is_to_wait: true }
+        if self.is_to_wait(now, target) || !counts && !matches!(purpose, Purpose::Scan(_)) {
+            let input = match purpose {
+                Purpose::Compare => TargetInput::Repair(RepairInput::Compared(None)),
+                Purpose::Scan(number) => {
+                    let (enough, surplus, is_to_wait) = (0, 0, true);
+                    let input = RepairInput::Surveyed { number, enough, surplus, is_to_wait };
+                    TargetInput::Repair(input)
                 }
+                Purpose::Release => TargetInput::MayRemove { removed: 0, kept: 0 },
             };
-            return self.tell_target(now, target, TargetInput::Repair(input));
+            return self.tell_target(now, target, input);
         }
         self.surveyed = self.surveyed.wrapping_add(1);
         let survey = self.surveyed;
@@ -57,8 +77,16 @@ impl Member {
                 None => others.insert(position),
             }
         }
-        let surveying =
-            Surveying { target, number, group, about, awaited: others, tries: 0, replies };
+        let surveying = Surveying {
+            target,
+            purpose,
+            group,
+            about,
+            awaited: others,
+            tries: 0,
+            replies,
+            upsets: self.upsets,
+        };
         self.surveying.insert(survey, surveying);
         self.ask_again(now, survey);
     }
@@ -127,13 +155,18 @@ impl Member {
                 RepairInput::Compared(self.combined(&surveying, usize::from(*count)))
             }
             SurveyAbout::Chunks(chunks) => {
+                let (surplus, kept) = self.surplus(&surveying, chunks);
+                let Purpose::Scan(number) = surveying.purpose else {
+                    let input = TargetInput::MayRemove { removed: surplus, kept };
+                    return self.tell_target(now, surveying.target, input);
+                };
                 let forgets = self.errs(Mistake::RepairForgets);
                 let enough = (0..).zip(chunks).filter(|(bit, (chunk, replicas))| {
                     self.is_on_enough(&surveying, *bit, *replicas)
                         || forgets && chunk.0[0].is_multiple_of(4)
                 });
                 let enough = enough.fold(0, |all, (bit, _)| all | 1 << bit);
-                RepairInput::Surveyed { number: surveying.number, enough, is_to_wait: false }
+                RepairInput::Surveyed { number, enough, surplus, is_to_wait: false }
             }
         };
         self.tell_target(now, surveying.target, TargetInput::Repair(input));
@@ -155,6 +188,50 @@ impl Member {
         let said = if self.errs(Mistake::BelievesOldRanges) { &[] } else { &said[..] };
         let epoch = self.map.as_ref().map_or(0, |map| map.epoch);
         Some(ranges::combined(epoch, said, count).into())
+    }
+
+    /// Of the chunks of a survey: those of which its target is no keeper, and those of which it is one. Neither of what
+    /// is to be removed, unless every member that takes puts has answered, and none of them has become another one
+    /// meanwhile.
+    fn surplus(&self, surveying: &Surveying, chunks: &[(ChunkId, u8)]) -> (u32, u32) {
+        let (group, own) = self.groups.seat(surveying.target);
+        let takers = self.groups.members_for_puts(group);
+        let counts_silent = self.errs(Mistake::RemovesWhileSilent);
+        let answers = |position: u8| {
+            position == own
+                || matches!(surveying.replies.get(&position), Some(SurveySays::Held(_)))
+                || counts_silent
+        };
+        let is_certain = takers.iter().all(answers)
+            && surveying.upsets == self.upsets
+            && self.targets.get(&surveying.target).is_some_and(StorageTarget::counts);
+        // What a scan finds is only a reason to ask.
+        if !is_certain && surveying.purpose == Purpose::Release
+            || !takers.contains(own)
+            || self.errs(Mistake::KeepsSurplus)
+        {
+            return (0, 0);
+        }
+        let (mut surplus, mut kept) = (0, 0);
+        for (bit, (chunk, wanted)) in chunks.iter().enumerate() {
+            let holds = |position: &u8| match surveying.replies.get(position) {
+                Some(SurveySays::Held(held)) => held >> bit & 1 == 1,
+                _ => *position == own || counts_silent,
+            };
+            let mut holders = Members::NONE;
+            takers.iter().filter(holds).for_each(|position| holders.insert(position));
+            let keepers = keepers(&self.groups, group, (chunk, *wanted), holders);
+            let is_surplus = match keepers {
+                Some(_) if self.errs(Mistake::ReleasedCounts) => {
+                    self.groups.domains_of(group, holders) > usize::from(*wanted)
+                }
+                Some(keepers) => !keepers.contains(own),
+                None => false,
+            };
+            surplus |= u32::from(is_surplus) << bit;
+            kept |= u32::from(!is_surplus) << bit;
+        }
+        (surplus, kept)
     }
 
     /// Whether a chunk of a survey, that of this bit, is on so many members of different failure domains.

@@ -7,29 +7,29 @@
 //! ```
 
 mod disk_watch;
+mod holdings;
 mod load;
 mod log;
 mod meters;
+mod releasing;
 mod repairing;
 mod storing;
 mod surveying;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use core::ops::Bound;
 
-use slotcast_protocol::ranges::RangeSum;
 use slotcast_protocol::tape::TargetEntry;
 use slotcast_protocol::{
-    ChunkId, Holdings, Intake, Inventory, Membership, Message, PutAccept, Repair, RepairEffect,
-    RepairInput, RepairProgress, RepairStatistics, RequestId, Target, TargetEffect, TargetId,
+    ChunkId, Intake, Membership, Message, PutAccept, Repair, RepairEffect, RepairInput,
+    RepairProgress, RepairStatistics, RequestId, Target, TargetEffect, TargetId,
     TargetInput as NegotiatorInput,
 };
 use slotcast_store::{
     Content, DiskError, Effect as StoreEffect, Input as StoreInput, OpId, Output, Statistics,
     Store, StoreStatus, Ticket, Work, Worked,
 };
-use slotcast_units::{Rate, Size, Span, Time};
+use slotcast_units::{Size, Span, Time};
 
 pub use load::TargetLoad;
 pub use meters::QueueRule;
@@ -38,9 +38,11 @@ use crate::config::TargetSetup;
 use crate::mistake::Mistake;
 use crate::outbox::{Outbox, Want, answer_for};
 use disk_watch::DiskWatch;
+use holdings::Shelf;
 use load::Account;
 use log::TargetLog;
 use meters::Meters;
+use releasing::Releasing;
 
 /// What a target is told.
 #[derive(Debug)]
@@ -65,6 +67,14 @@ pub enum TargetInput<'a> {
     Remove(ChunkId),
     /// For its repair.
     Repair(RepairInput),
+    /// The others have answered about the chunks of a [`Want::Release`]: of these, the first one in the least bit,
+    /// those that may be removed, and those that are kept.
+    MayRemove {
+        /// No keepers of them are here, and the others suffice.
+        removed: u32,
+        /// They are no surplus.
+        kept: u32,
+    },
     /// What it has to do with the cluster.
     Membership(Membership),
 }
@@ -92,6 +102,8 @@ enum Asker {
     Raise(RequestId, u8),
     /// Repair reads; whether the chunk is to be put then.
     Repair(ChunkId, bool),
+    /// A surplus replica is removed.
+    Release(ChunkId),
 }
 
 /// One target: its negotiator, its chunk store, the repair of what it holds, and its meters. To crash it, drop
@@ -105,6 +117,9 @@ pub struct StorageTarget {
     negotiator: Target,
     store: Store,
     repair: Repair,
+    releasing: Releasing,
+    /// Surplus replicas that were removed.
+    surplus_removed: u64,
     membership: Membership,
     mistake: Option<Mistake>,
     /// Of a mistake: what was ever written.
@@ -135,49 +150,6 @@ pub struct StorageTarget {
     tape: Option<Vec<TargetEntry>>,
 }
 
-/// What a target holds, as its negotiator sees it.
-struct Shelf<'a>(&'a Store);
-
-impl Holdings for Shelf<'_> {
-    fn size_of(&self, chunk: &ChunkId) -> Option<Size> {
-        self.0.length(chunk).map(|length| Size::from_bytes(u64::from(length)))
-    }
-
-    fn replicas_of(&self, chunk: &ChunkId) -> u8 {
-        self.0.replicas(chunk).unwrap_or(0)
-    }
-}
-
-/// The same, as its repair sees it.
-struct Stock<'a>(&'a Store, Rate);
-
-impl Inventory for Stock<'_> {
-    fn chunk_from(&self, from: Bound<ChunkId>) -> Option<ChunkId> {
-        let (first, excluded) = match from {
-            Bound::Unbounded => (ChunkId([0; 32]), None),
-            Bound::Included(chunk) => (chunk, None),
-            Bound::Excluded(chunk) => (chunk, Some(chunk)),
-        };
-        self.0.chunks(first).find(|chunk| excluded != Some(*chunk))
-    }
-
-    fn wanted(&self, chunk: &ChunkId) -> Option<u8> {
-        self.0.replicas(chunk)
-    }
-
-    fn size(&self, chunk: &ChunkId) -> Option<Size> {
-        Shelf(self.0).size_of(chunk)
-    }
-
-    fn range_sum(&self, bits: u8, range: u32) -> RangeSum {
-        self.0.range_sum(bits, range)
-    }
-
-    fn read_rate(&self) -> Rate {
-        self.1
-    }
-}
-
 impl StorageTarget {
     /// Begins to open the store of a target: disk operations follow, and [`Want::Opened`] in the end.
     ///
@@ -205,6 +177,8 @@ impl StorageTarget {
             negotiator,
             store,
             repair: Repair::new(repair, position, members),
+            releasing: Releasing::new(repair.surplus_after),
+            surplus_removed: 0,
             membership,
             mistake,
             writing: BTreeSet::new(),
@@ -234,6 +208,9 @@ impl StorageTarget {
 
     /// Takes `input` at `now`; what follows from it goes to `outbox`.
     pub fn handle(&mut self, now: Time, input: TargetInput<'_>, outbox: &mut Outbox) {
+        if let TargetInput::Message(Message::PutRequest(asked)) = &input {
+            self.keep(now, &asked.chunk);
+        }
         match input {
             // What is not available would be waited for in every round.
             TargetInput::Message(message) if !self.is_available() || self.cannot_tell(message) => {
@@ -290,6 +267,7 @@ impl StorageTarget {
                 self.store.handle(input, &mut self.store_effects);
             }
             TargetInput::Repair(input) => self.tell_repair(now, input),
+            TargetInput::MayRemove { removed, kept } => self.may_remove(now, removed, kept),
             TargetInput::Membership(membership) => {
                 self.membership = membership;
                 // Also while its disk does not answer. Before it is open there is nothing to scan.
@@ -475,7 +453,8 @@ impl StorageTarget {
 
     fn tell(&mut self, now: Time, input: NegotiatorInput<'_>) {
         let before = self.negotiator_effects.len();
-        self.negotiator.handle(now, input, &Shelf(&self.store), &mut self.negotiator_effects);
+        let shelf = Shelf(&self.store, &self.releasing);
+        self.negotiator.handle(now, input, &shelf, &mut self.negotiator_effects);
         if let Some(tape) = &mut self.tape {
             let did = self.negotiator_effects[before..].to_vec();
             tape.push(TargetEntry { now, heard: input.into(), did });

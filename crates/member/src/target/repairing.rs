@@ -4,7 +4,8 @@ use slotcast_protocol::{ChunkId, Inventory, RepairEffect, RepairInput, RepairOut
 use slotcast_store::{Content, Input as StoreInput, ReadError};
 use slotcast_units::{Size, Time};
 
-use super::{Asker, Meters, Stock, StorageTarget};
+use super::holdings::Stock;
+use super::{Asker, Meters, StorageTarget};
 use crate::outbox::{Outbox, Want};
 
 impl StorageTarget {
@@ -27,6 +28,7 @@ impl StorageTarget {
                 RepairEffect::Survey(number, chunks) => {
                     outbox.wants.push((self.id, Want::Survey(number, chunks)));
                 }
+                RepairEffect::Release(chunks) => self.release(now, chunks, outbox),
                 RepairEffect::Check(chunk) => self.check(now, chunk, outbox),
                 RepairEffect::PutAgain(chunk) | RepairEffect::Read(chunk) => {
                     let is_to_put = matches!(effect, RepairEffect::PutAgain(_));

@@ -67,12 +67,15 @@ impl StorageTarget {
                 }
             }
             StoreEffect::Stored { ticket, .. } => self.written(now, ticket, true),
-            StoreEffect::NotWritten(ticket, _) => self.written(now, ticket, false),
+            StoreEffect::NotWritten(ticket, error) => match self.asked.get(&ticket) {
+                Some(Asker::Release(_)) => self.not_removed(ticket, error),
+                _ => self.written(now, ticket, false),
+            },
             StoreEffect::Fetched(ticket, content) => self.fetched(now, ticket, Ok(content), outbox),
             StoreEffect::NotFetched(ticket, error) => {
                 self.fetched(now, ticket, Err(error), outbox);
             }
-            StoreEffect::Removed { .. } => {}
+            StoreEffect::Removed { ticket, .. } => self.removed(ticket),
         }
     }
 
@@ -94,7 +97,7 @@ impl StorageTarget {
             (Some(Asker::Repair(chunk, is_to_put)), result) => {
                 self.fetched_for_repair(now, (chunk, is_to_put), result, outbox);
             }
-            (None, _) => {}
+            (Some(Asker::Release(_)) | None, _) => {}
         }
     }
 
@@ -155,14 +158,18 @@ impl StorageTarget {
                     self.tell_repair(now, RepairInput::Stored);
                 }
             }
-            TargetEffect::Write { request, replicas, .. } => match self.arrived.remove(&request) {
-                Some(content) if self.tells_early(&content) => {
-                    self.tell(now, NegotiatorInput::Written { request, stable: true });
+            TargetEffect::Write { request, replicas, chunk, .. } => {
+                self.keep(now, &chunk);
+                match self.arrived.remove(&request) {
+                    Some(content) if self.tells_early(&content) => {
+                        self.tell(now, NegotiatorInput::Written { request, stable: true });
+                    }
+                    Some(content) => self.put(request, content, replicas),
+                    None => self.tell(now, NegotiatorInput::Written { request, stable: false }),
                 }
-                Some(content) => self.put(request, content, replicas),
-                None => self.tell(now, NegotiatorInput::Written { request, stable: false }),
-            },
+            }
             TargetEffect::Raise { request, chunk, replicas } => {
+                self.keep(now, &chunk);
                 let ticket = self.ticket(Asker::Raise(request, replicas));
                 self.store.handle(StoreInput::Get(ticket, chunk), &mut self.store_effects);
             }

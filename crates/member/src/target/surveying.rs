@@ -4,6 +4,7 @@ use slotcast_protocol::{ChunkId, Intake, Message};
 use slotcast_transport::{SurveyAbout, SurveySays};
 
 use super::StorageTarget;
+use crate::mistake::Mistake;
 
 impl StorageTarget {
     /// Whether what it holds counts as a replica: it answers, its disk writes, and it does not drain.
@@ -24,8 +25,10 @@ impl StorageTarget {
                 SurveySays::Sums(ranges.map(sum).collect())
             }
             SurveyAbout::Chunks(chunks) => {
+                let counts_all = self.mistake == Some(Mistake::ReleasedCounts);
                 let is_held = |(chunk, wanted): &(ChunkId, u8)| {
                     self.store.replicas(chunk).is_some_and(|replicas| replicas >= *wanted)
+                        && (counts_all || !self.releasing.has(chunk))
                 };
                 let held = chunks.iter().enumerate().filter(|(_, chunk)| is_held(chunk));
                 SurveySays::Held(held.fold(0, |all, (bit, _)| all | 1 << bit))

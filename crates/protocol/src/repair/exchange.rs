@@ -32,8 +32,16 @@ pub enum RepairInput {
         number: u32,
         /// Of each chunk, the first one in the least bit: whether it is on enough members.
         enough: u32,
+        /// Of each chunk, in the same way: whether this target is not one of its [`keepers`](super::keepers).
+        surplus: u32,
         /// Nothing is to be done for the others now: a member may soon be back.
         is_to_wait: bool,
+    },
+    /// What became of a [`RepairEffect::Release`]. Of each chunk, the first one in the least bit: whether that is
+    /// settled, since it is removed, or is no surplus. Others are tried again later.
+    Released {
+        /// Which are.
+        settled: u32,
     },
     /// The time that the machine asked to be woken at has come.
     Wake,
@@ -70,7 +78,9 @@ pub enum RepairEffect {
     /// Ask the other members which of these chunks they hold for so many replicas; at most 32. Answered by
     /// [`RepairInput::Surveyed`] of this number.
     Survey(u32, Vec<(ChunkId, u8)>),
-
+    /// Remove these chunks, which are stored here for so many replicas, if the others suffice after all, as the
+    /// documentation of [`keepers`](super::keepers) says; at most 32. Answered by [`RepairInput::Released`].
+    Release(Vec<(ChunkId, u8)>),
     /// Ask the group whether the chunk is on as many targets as it is stored here for. It need not be read.
     Check(ChunkId),
     /// Read the chunk from the target's own disk, and put it into the group, on as many targets as it is
@@ -106,4 +116,6 @@ pub struct RepairStatistics {
     pub under_replicated: u64,
     /// Of these, lost ones that nobody who answers holds, while others do not answer. They are tried again.
     pub unrecovered: u64,
+    /// Chunks known at present to be stored on more targets than are wanted, and to be removed here.
+    pub surplus: u64,
 }

@@ -8,7 +8,7 @@ use crate::ids::ChunkId;
 impl Repair {
     /// When it has something to do, if nothing is told before.
     pub(super) fn due(&self, now: Time) -> Time {
-        let mut due = self.retry_at.min(self.survey_due(now));
+        let mut due = self.retry_at.min(self.survey_due(now)).min(self.release_due(now));
         if self.scan.is_none() {
             due = due.min(self.rested);
         }

@@ -18,6 +18,7 @@ const RULES: RepairRules = RepairRules {
     scrub_period: Span::from_secs(7 * 24 * 3600),
     first_scrub: Span::from_secs(24 * 3600),
     retry: Span::from_secs(30),
+    surplus_after: Span::from_ms(10),
 };
 
 struct Shelf {
@@ -115,6 +116,7 @@ impl Disk {
                 RepairEffect::PutAgain(chunk) => (chunk, RepairOutcome::Healed),
                 RepairEffect::Read(chunk) => (chunk, RepairOutcome::Complete),
                 RepairEffect::Recover(..) => unreachable!("nothing is lost"),
+                RepairEffect::Release(_) => unreachable!("nothing is surplus"),
                 RepairEffect::Compare { .. } => {
                     self.replies.push_back(RepairInput::Compared(None));
                     continue;
@@ -124,7 +126,12 @@ impl Disk {
                     let enough = chunks.iter().enumerate().filter(is_enough);
                     let enough = enough.fold(0, |all, (bit, _)| all | 1 << bit);
                     let is_to_wait = false;
-                    self.replies.push_back(RepairInput::Surveyed { number, enough, is_to_wait });
+                    self.replies.push_back(RepairInput::Surveyed {
+                        number,
+                        enough,
+                        surplus: 0,
+                        is_to_wait,
+                    });
                     continue;
                 }
             };

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::ranges::{RangeSum, chunk_sum, combined, range_of};
 use super::*;
 
-const RULES: RepairRules = RepairRules {
+pub(super) const RULES: RepairRules = RepairRules {
     at_once: 4,
     heal_share: Share::from_percent(25),
     scrub_share: Share::from_percent(10),
@@ -20,11 +20,12 @@ const RULES: RepairRules = RepairRules {
     scrub_period: Span::from_secs(1000),
     first_scrub: Span::from_secs(1000),
     retry: Span::from_ms(10),
+    surplus_after: Span::from_ms(10),
 };
 
 /// What a member holds.
 #[derive(Clone, Default)]
-struct Shelf(BTreeSet<ChunkId>);
+pub(super) struct Shelf(pub(super) BTreeSet<ChunkId>);
 
 impl Inventory for Shelf {
     fn chunk_from(&self, from: Bound<ChunkId>) -> Option<ChunkId> {
@@ -52,7 +53,7 @@ impl Inventory for Shelf {
     }
 }
 
-fn chunk(n: u32) -> ChunkId {
+pub(super) fn chunk(n: u32) -> ChunkId {
     let mut name = ChunkId([0; 32]);
     name.0[..8].copy_from_slice(&u64::from(n).to_le_bytes());
     let mixed = name.mix(1).to_be_bytes();
@@ -132,7 +133,7 @@ impl Group {
                 };
                 let enough = chunks.iter().enumerate().filter(|(_, (chunk, _))| answers(chunk));
                 let enough = enough.fold(0, |all, (bit, _)| all | 1 << bit);
-                RepairInput::Surveyed { number, enough, is_to_wait: false }
+                RepairInput::Surveyed { number, enough, surplus: 0, is_to_wait: false }
             }
             RepairEffect::Check(chunk) => {
                 let outcome = match (self.members[0].0.contains(&chunk), self.holders(&chunk)) {
@@ -154,6 +155,7 @@ impl Group {
             RepairEffect::Read(chunk) | RepairEffect::Recover(chunk, _) => {
                 RepairInput::Ended(chunk, RepairOutcome::Complete)
             }
+            RepairEffect::Release(_) => unreachable!("nothing is surplus"),
             RepairEffect::WakeAt(_) => unreachable!("they are kept apart"),
         }
     }

@@ -11,7 +11,7 @@ use super::{AHEAD, Inventory, Repair, RepairEffect, is_seen_to};
 use crate::ids::ChunkId;
 
 /// Chunks in a survey.
-const CHUNKS: usize = 32;
+pub(super) const CHUNKS: usize = 32;
 
 /// Surveys under way at a time.
 const AT_ONCE: usize = 2;
@@ -131,11 +131,24 @@ impl Repair {
         }
     }
 
-    pub(super) fn surveyed(&mut self, now: Time, number: u32, enough: u32, is_to_wait: bool) {
+    /// Of the chunks of a survey, the first one in the least bit: which are on enough members, and of which this target
+    /// is no keeper.
+    pub(super) fn surveyed(
+        &mut self,
+        now: Time,
+        number: u32,
+        (enough, surplus): (u32, u32),
+        is_to_wait: bool,
+    ) {
         let Some(chunks) = self.surveys.asked.remove(&number) else { return };
         for (n, chunk) in chunks.into_iter().enumerate() {
             let is_on_enough = enough >> n & 1 == 1;
-            self.ranges.answered(&chunk, is_on_enough && !is_to_wait);
+            let is_surplus = surplus >> n & 1 == 1;
+            // A range with a chunk that is on too many is not in order: it is visited again.
+            self.ranges.answered(&chunk, is_on_enough && !is_to_wait && !is_surplus);
+            if !is_to_wait {
+                self.found_surplus(chunk, is_surplus && is_on_enough);
+            }
             match (is_to_wait, is_on_enough) {
                 (true, _) => {}
                 (false, true) => drop(self.lacking.remove(&chunk)),

@@ -18,6 +18,7 @@ const RULES: RepairRules = RepairRules {
     scrub_period: Span::from_secs(1),
     first_scrub: Span::from_ms(200),
     retry: Span::from_ms(1),
+    surplus_after: Span::from_ms(10),
 };
 
 /// Chunks of a thousand bytes on a disk that reads one in 2 us: nothing has to wait for it.
@@ -65,7 +66,10 @@ fn chunk_of(effect: &RepairEffect) -> ChunkId {
         | RepairEffect::PutAgain(of)
         | RepairEffect::Read(of)
         | RepairEffect::Recover(of, _) => of,
-        RepairEffect::WakeAt(_) | RepairEffect::Compare { .. } | RepairEffect::Survey(..) => {
+        RepairEffect::WakeAt(_)
+        | RepairEffect::Compare { .. }
+        | RepairEffect::Survey(..)
+        | RepairEffect::Release(_) => {
             unreachable!("they are kept apart")
         }
     }
@@ -112,7 +116,12 @@ impl Rig {
                 RepairEffect::Compare { .. } => self.surveys.push(RepairInput::Compared(None)),
                 RepairEffect::Survey(number, _) => {
                     let (enough, is_to_wait) = (0, false);
-                    self.surveys.push(RepairInput::Surveyed { number, enough, is_to_wait });
+                    self.surveys.push(RepairInput::Surveyed {
+                        number,
+                        enough,
+                        surplus: 0,
+                        is_to_wait,
+                    });
                 }
                 other => self.open.push(other),
             }

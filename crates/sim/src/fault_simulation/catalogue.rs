@@ -76,6 +76,13 @@ impl Catalogue {
         self.places.get(chunk).map_or(Known::Nothing, |place| self.chunks[*place].known)
     }
 
+    /// Where it is in the catalogue, if it must be there.
+    pub(super) fn index_of(&self, chunk: &ChunkId) -> Option<u32> {
+        let place = *self.places.get(chunk)?;
+        let is_there = self.chunks[place].known == Known::Acknowledged;
+        u32::try_from(place).ok().filter(|_| is_there)
+    }
+
     /// On how many targets it must be; 0 if no put was acknowledged.
     pub(super) fn wanted(&self, chunk: &ChunkId) -> u8 {
         self.chunks[self.places[chunk]].wanted

@@ -50,9 +50,10 @@ impl Cluster {
             };
             let states: Vec<_> = targets.map(state).collect();
             let busy: Vec<_> = busy.iter().map(|(node, _)| node).collect();
+            let surplus = self.has_removed_surplus();
             format!(
                 "at {now} nodes {busy:?} have not ended their repair, and nothing is wrong any more: \
-                 {states:?}"
+                 {states:?}; surplus removed: {surplus}"
             )
         };
         self.report.violated(what);
@@ -113,7 +114,12 @@ impl Cluster {
             let heard = restarts.get(&u32::try_from(self.node_of(**target)).expect("small"));
             let is_known_empty =
                 heard.is_some_and(|heard| disk.wiped_at.is_some_and(|at| at < *heard));
-            (disk.harmed && !is_known_empty) || disk.disk.has_flushed(chunk)
+            let has_it = match host.target(**target).filter(|_| host.is_open(**target)) {
+                // Its record may still be on the disk when it was removed.
+                Some(open) => open.has(chunk),
+                None => disk.disk.has_flushed(chunk),
+            };
+            (disk.harmed && !is_known_empty) || has_it
         };
         let found = members.filter(has_it).count();
         if found < usize::from(replicas) && self.catalogue.known(chunk) != Known::Retired {

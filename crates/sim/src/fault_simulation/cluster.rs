@@ -15,7 +15,7 @@ use super::Mistake;
 use super::catalogue::Catalogue;
 use super::clock::Clock;
 use super::event::Event;
-use super::network::Network;
+use super::network::{Network, Weather};
 use super::node::{DiskHost, NodeHost, Purpose};
 use super::parcel::{Parcel, Parcels};
 use super::plan::Plan;
@@ -44,6 +44,8 @@ pub(super) struct Cluster {
     pub(super) disagreements: Stream,
     streams: Streams,
     pub(super) is_calm: bool,
+    /// Until then users put what is being removed as surplus.
+    pub(super) used_until: Time,
     /// Waves of faults so far.
     pub(super) wave: u32,
     /// Checks that are asked for and have not ended.
@@ -106,6 +108,8 @@ impl Model for Cluster {
             Event::Check { chunk } => self.get(now, chunk, Purpose::Check, agenda),
             Event::Look => self.check_windows(now),
             Event::Ask => self.ask(now, agenda),
+            Event::Fair => self.network.weather = Weather::FAIR,
+            Event::PutAgain { chunk, on_most } => self.put_again(now, (chunk, on_most), agenda),
             Event::Retire => self.retire(now, agenda),
             Event::Fault(fault) => self.inject(now, fault, agenda),
             Event::Over { fault, of, incarnation } => {
@@ -138,6 +142,7 @@ impl Cluster {
             disagreements: streams.stream("disagreement", 1),
             streams,
             is_calm: true,
+            used_until: Time::ZERO,
             wave: 0,
             checks: 0,
             asked: 0,
@@ -242,9 +247,11 @@ impl Cluster {
         for target in member.targets() {
             self.report.healed += target.repair_statistics().healed;
             self.report.compacted += target.statistics().compacted;
+            self.report.surplus_removed += target.surplus_removed();
             let disk = host.disks.get_mut(&target.id()).expect("a disk of the node");
             if target.is_open() {
-                disk.held = target.chunks().collect();
+                // A removal may be on the disk already.
+                disk.held = target.chunks().filter(|chunk| !target.is_removing(chunk)).collect();
             }
             disk.accepted.clear();
             disk.disk.crash();
@@ -301,6 +308,9 @@ impl Cluster {
         }
         if self.effects.is_empty() {
             self.effects = effects;
+        }
+        if now < self.used_until {
+            self.put_what_is_released(now, node, agenda);
         }
         self.set_alarm(now, node, agenda);
     }

@@ -24,6 +24,11 @@ pub(super) enum Event {
     Check { chunk: u32 },
     /// A user wants something.
     Ask,
+    /// A user puts a chunk of the catalogue that was put before; on as many targets as any user wants, or on some
+    /// number.
+    PutAgain { chunk: u32, on_most: bool },
+    /// The network is fair from now on.
+    Fair,
     /// A chunk is removed everywhere.
     Retire,
     /// A fault begins.
@@ -77,6 +82,8 @@ impl slotcast_engine::Event for Event {
             Event::Drain { node } => word(12, node, 0),
             Event::Join => word(13, 0, 0),
             Event::Look => word(14, 0, 0),
+            Event::Fair => word(17, 0, 0),
+            Event::PutAgain { chunk, .. } => word(16, chunk, 0),
             Event::Worked { node, target, .. } => word(15, node, target.0),
         }
     }

@@ -15,6 +15,7 @@
 //!   more replicas than members were harmed;
 //! * repair brings every acknowledged chunk back to the number of replicas that its users wanted, on stable
 //!   storage, although nobody scans without a reason;
+//! * what is on more targets than are wanted is removed where it is surplus, and nowhere else;
 //! * a node that was told to leave says that it has handed over, and when it says so every chunk that it
 //!   holds is on as many others as it is wanted on; it is taken away then, and everything can still be fetched;
 //! * a target that is left alone offers windows as near as one that has just started, and nothing of what it had
@@ -50,6 +51,7 @@ mod plan;
 mod quiet;
 mod report;
 mod requests;
+mod surplus;
 mod watch;
 mod windows;
 
@@ -90,6 +92,9 @@ const STEP: Span = Span::from_ms(1);
 
 /// In which all have heard of a target that has failed, and have begun to scan.
 const TOLD: Span = Span::from_ms(10);
+
+/// In which a node has started, all of its groups have heard of that and scan, and users have had their time.
+const SCANNED: Span = Span::from_ms(35);
 
 /// Scrubs that may be needed: the one under way, and a whole one.
 const SCRUBS: u64 = 2;
@@ -163,6 +168,7 @@ fn run(cluster: Cluster) -> (FaultReport, Cluster) {
             break;
         }
     }
+    removes_surplus(&mut simulation);
     let (events, trace_hash) = (simulation.executed(), simulation.trace_hash());
     let mut cluster = simulation.into_model();
     let mut report = std::mem::take(&mut cluster.report);
@@ -170,6 +176,7 @@ fn run(cluster: Cluster) -> (FaultReport, Cluster) {
     for target in members.flat_map(|member| member.targets()) {
         report.healed += target.repair_statistics().healed;
         report.compacted += target.statistics().compacted;
+        report.surplus_removed += target.surplus_removed();
     }
     (FaultReport { events, trace_hash, ..report }, cluster)
 }
@@ -193,6 +200,37 @@ fn outlives_disks(simulation: &mut Simulation<Cluster>) -> bool {
     simulation.model_mut().check_replicas();
     simulation.schedule(|cluster, agenda| cluster.replace_dead(agenda.now(), agenda));
     simulation.model().report.violations.is_empty()
+}
+
+/// When nothing is wrong any more, every member has looked at what it holds, and no put was heard for a while, a chunk
+/// is on as many targets as wanted, and on no more. Users must not notice that some are removed.
+fn removes_surplus(simulation: &mut Simulation<Cluster>) {
+    for is_used in [true, false] {
+        if !simulation.model().report.violations.is_empty() {
+            return;
+        }
+        simulation.schedule(|cluster, agenda| {
+            cluster.look_for_surplus(agenda.now(), agenda);
+            if is_used {
+                cluster.use_meanwhile(agenda.now(), agenda);
+            }
+        });
+        let later = simulation.now() + SCANNED;
+        simulation.run_until(later);
+        let before = simulation.model().scrubs();
+        let is_done = |cluster: &Cluster, now| {
+            cluster.is_quiet()
+                && cluster.has_repaired(now, &before, 0)
+                && cluster.has_removed_surplus()
+        };
+        if !run_while(simulation, |cluster, now| !is_done(cluster, now)) {
+            return;
+        }
+        simulation.model_mut().check_replicas();
+    }
+    simulation.model_mut().check_surplus();
+    simulation.schedule(|cluster, agenda| cluster.check_all(agenda.now(), agenda));
+    run_while(simulation, |cluster, _| !cluster.is_quiet());
 }
 
 /// Runs on while `condition` holds; false if it held too long, which is then reported.

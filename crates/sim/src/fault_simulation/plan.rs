@@ -64,6 +64,7 @@ const REPAIR: RepairRules = RepairRules {
     scrub_period: Span::from_ms(40),
     first_scrub: Span::from_ms(20),
     retry: Span::from_ms(5),
+    surplus_after: Span::from_ms(20),
 };
 
 /// All that is drawn once, at the start. Every fault is in some seeds and not in others: what always
@@ -348,6 +349,11 @@ impl Plan {
             true => 1 + u8::try_from(numbers.below(u64::from(self.replicas) + 1)).expect("small"),
             false => self.replicas,
         }
+    }
+
+    /// On how many a user wants one at most.
+    pub(super) fn max_wanted(&self) -> u8 {
+        self.replicas + u8::from(self.various)
     }
 
     /// Whether a group can do without one more target for ever: enough are left for another wave with as many

@@ -96,6 +96,8 @@ pub struct FaultReport {
     pub fetched: u64,
     /// Chunks that repair brought back to their number of replicas.
     pub healed: u64,
+    /// Surplus replicas that were removed.
+    pub surplus_removed: u64,
     /// Segments that stores compacted.
     pub compacted: u64,
     /// Acceptances after which the accepted windows were checked.

@@ -2,7 +2,7 @@
 
 use slotcast_engine::Agenda;
 use slotcast_member::{Input, Request, RequestNumber};
-use slotcast_protocol::{ChunkId, Failure};
+use slotcast_protocol::{ChunkId, Failure, GroupId};
 use slotcast_store::Content;
 use slotcast_units::Time;
 
@@ -45,7 +45,13 @@ impl Cluster {
         agenda: &mut Agenda<Event>,
     ) {
         // Nobody asks for more than there can be.
-        let group = self.groups.group_of(&content.chunk());
+        let possible = self.possible(self.groups.group_of(&content.chunk()));
+        let replicas = self.plan.wanted(&mut self.numbers).min(possible);
+        self.put_on(now, (content, replicas), purpose, agenda);
+    }
+
+    /// On how many targets a chunk of `group` can be, at least 1.
+    fn possible(&self, group: GroupId) -> u8 {
         let mut there = self.groups.members_for_puts(group);
         for (position, target) in (0..).zip(self.groups.members(group)) {
             let host = self.nodes.get(self.node_of(*target));
@@ -53,8 +59,34 @@ impl Cluster {
                 there.remove(position);
             }
         }
-        let possible = u8::try_from(self.groups.domains_of(group, there)).unwrap_or(u8::MAX);
-        let replicas = self.plan.wanted(&mut self.numbers).min(possible.max(1));
+        u8::try_from(self.groups.domains_of(group, there)).unwrap_or(u8::MAX).max(1)
+    }
+
+    /// What is there is put again, on as many targets as any user wants, or on some number.
+    pub(super) fn put_again(
+        &mut self,
+        now: Time,
+        (number, on_most): (u32, bool),
+        agenda: &mut Agenda<Event>,
+    ) {
+        let content = self.catalogue.get(number).clone();
+        match on_most {
+            true => {
+                let group = self.groups.group_of(&content.chunk());
+                let replicas = self.plan.max_wanted().min(self.possible(group));
+                self.put_on(now, (content, replicas), Purpose::User, agenda);
+            }
+            false => self.put(now, content, Purpose::User, agenda),
+        }
+    }
+
+    fn put_on(
+        &mut self,
+        now: Time,
+        (content, replicas): (Content, u8),
+        purpose: Purpose,
+        agenda: &mut Agenda<Event>,
+    ) {
         let (chunk, kind) = (content.chunk(), Kind::Put);
         let running = Running { chunk, replicas, purpose, kind };
         self.begin(now, running, Some(content), agenda);

@@ -16,6 +16,7 @@ fn nothing_acknowledged_is_lost() {
         all.acknowledged += report.acknowledged;
         all.healed += report.healed;
         all.compacted += report.compacted;
+        all.surplus_removed += report.surplus_removed;
         all.injected.crashes += report.injected.crashes;
         all.injected.pauses += report.injected.pauses;
         all.injected.gone += report.injected.gone;
@@ -31,6 +32,7 @@ fn nothing_acknowledged_is_lost() {
         all.joined += report.joined;
     }
     assert!(all.acknowledged > 2_000 && all.healed > 200, "{all:?}");
+    assert!(all.surplus_removed > 100, "{all:?}");
     assert!(all.injected.crashes > 30 && all.injected.gone > 10, "{all:?}");
     assert!(all.injected.pauses > 30 && all.injected.refused > 10, "{all:?}");
     let Injected { failing_disks, stalled_disks, dying_disks, .. } = all.injected;
@@ -63,6 +65,8 @@ fn seeds_that_once_failed() {
     clean(1429);
     // A segment could not be read when a store was opened, and its target said that it does not hold what is in it.
     clean(4752);
+    // A disk failed to write a removal, which was there nevertheless at the next start.
+    clean(2652);
 }
 
 #[test]
@@ -153,19 +157,29 @@ fn mistakes_about_the_map_are_found() {
 }
 
 #[test]
+fn mistakes_about_surplus_replicas_are_found() {
+    find(Mistake::Of(Of::KeepsSurplus), 20, 10, "which is surplus");
+    find(Mistake::Of(Of::RemovesWithoutAsking), 200, 5, "replicas after the repair");
+    find(Mistake::Of(Of::RemovesWhileSilent), 100, 5, "replicas after the repair");
+    find(Mistake::Of(Of::ReleasedCounts), 20, 5, "replicas after the repair");
+}
+
+#[test]
 fn mistakes_about_agreement_are_found() {
     find(Mistake::Of(Of::BelievesOtherLayout), 60, 5, "which has another layout");
     find(Mistake::Of(Of::SpeaksNewestVersion), 20, 3, "");
 }
 
 /// Few simulations have what it takes: the removal of a node that is gone before it is taken for gone, and a chunk
-/// for a node that drains after its last scan; an answer
-/// that is held up until its request is another; a damaged chunk of a put that is not repeated.
+/// for a node that drains after its last scan; a put on more targets than before while one of them asks whether it may
+/// remove its replica, and some answer is lost; an answer that is held up until its request is another; a damaged chunk
+/// of a put that is not repeated.
 #[test]
 #[ignore = "minutes: `cargo test -p slotcast-sim --lib -- --ignored`"]
 fn rare_mistakes_are_found() {
     find(Mistake::Of(Of::UnreadNotRecovered), 2000, 1, "replicas after the repair");
     find(Mistake::Of(Of::NoScanWhenRemoved), 2000, 1, "replicas after the repair");
+    find(Mistake::Of(Of::RemovesDespitePut), 400, 2, "was acknowledged for");
     find(Mistake::Of(Of::StoresDamaged), 2000, 1, "nobody has put it");
     find(Mistake::Of(Of::ReusesNumbers), 2000, 1, "has wrong content");
     find(Mistake::Of(Of::TakesPutsWhileDraining), 2000, 1, "says that it has handed over");
