@@ -39,7 +39,6 @@ pub enum Request {
 
 /// One thing that has happened.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "most are datagrams, and a box for each costs more")]
 pub enum Input<'a> {
     /// A client wants something.
     Request(RequestNumber, Request),

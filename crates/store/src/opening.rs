@@ -103,6 +103,8 @@ impl Asked {
 pub(crate) struct Opening {
     identity: Identity,
     size: u64,
+    /// Bytes that were written together at most, if they are of more than one record.
+    batch: u64,
     /// Segments whose footers were not asked for yet.
     unread: VecDeque<SegmentId>,
     /// What to ask for before anything else.
@@ -133,10 +135,11 @@ pub(crate) struct Opening {
 
 impl Opening {
     /// Begins with [`Op::List`].
-    pub(crate) fn new(identity: Identity, size: u64, index: Index) -> Opening {
+    pub(crate) fn new(identity: Identity, (size, batch): (u64, u64), index: Index) -> Opening {
         Opening {
             identity,
             size,
+            batch,
             unread: VecDeque::new(),
             next: [Asked::first(Op::List, Purpose::List)].into(),
             under_way: BTreeMap::new(),
@@ -232,7 +235,7 @@ impl Opening {
             return None;
         }
         let segment = self.unfinished.pop_first()?;
-        let mut scan = Scan::new(self.size);
+        let mut scan = Scan::new(self.size, self.batch);
         let wants = scan.wants().expect("a segment has room for a record");
         Some(scanning(segment, scan, wants))
     }

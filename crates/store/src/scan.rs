@@ -1,5 +1,6 @@
 //! Reads a segment that has no footer, record by record.
 
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
@@ -33,16 +34,30 @@ pub(crate) struct Scan {
     /// Where the last good record ends.
     pub(crate) end: u64,
     pub(crate) entries: Vec<Entry>,
-    /// Records whose header is whole and whose content is not, with a good one behind them. Behind the last good
-    /// one lies what was being written when the power failed, and was never acknowledged.
+    /// Records whose header is whole and whose content is not, with a good one of a later batch behind them. What lies
+    /// in the last batch may have been written when the power failed, sector by sector in any order, and then was never
+    /// acknowledged.
     pub(crate) damaged: u32,
-    /// Damaged ones since the last good one.
-    torn: u32,
+    /// Where the damaged ones begin that may be in the last batch.
+    torn: VecDeque<u64>,
+    /// What begins so much later than a record is in a later batch.
+    reach: u64,
 }
 
 impl Scan {
-    pub(crate) fn new(size: u64) -> Scan {
-        Scan { size, at: 0, asked: 0, blank: 0, end: 0, entries: Vec::new(), damaged: 0, torn: 0 }
+    /// Of a segment of `size` bytes, written in batches of at most `batch` bytes or of one record.
+    pub(crate) fn new(size: u64, batch: u64) -> Scan {
+        Scan {
+            size,
+            at: 0,
+            asked: 0,
+            blank: 0,
+            end: 0,
+            entries: Vec::new(),
+            damaged: 0,
+            torn: VecDeque::new(),
+            reach: batch.max(size / 4 + LINE),
+        }
     }
 
     /// What to read next, as offset and length; none when the scan is over.
@@ -94,7 +109,6 @@ impl Scan {
             let content_end = HEADER + usize::try_from(record.length).expect("32 bits");
             if rest.len() < content_end {
                 if is_short {
-                    self.torn += 1;
                     return None;
                 }
                 return self.wants_for(extent.max(STEP));
@@ -106,10 +120,16 @@ impl Scan {
                 self.entries.push(Entry { record, offset });
                 self.at += extent;
                 self.end = self.at;
-                self.damaged += core::mem::take(&mut self.torn);
+                while self
+                    .torn
+                    .pop_front_if(|torn| *torn + self.reach <= u64::from(offset))
+                    .is_some()
+                {
+                    self.damaged += 1;
+                }
             } else {
                 // Its length is not to be trusted: when it was cut off, others were written over it.
-                self.torn += 1;
+                self.torn.push_back(self.at);
                 self.at += LINE;
             }
         }
@@ -124,10 +144,17 @@ mod tests {
     use crate::content::Content;
 
     const SIZE: usize = 32 << 20;
+    const BATCH: u64 = 1 << 20;
     const IDENTITY: Identity = Identity([3; 32]);
 
     /// A segment with chunks of these lengths at these places, and where its scan finds chunks.
     fn found(chunks: &[(usize, usize)], spoil: impl Fn(&mut [u8])) -> (Vec<u32>, usize) {
+        let scan = scanned(chunks, spoil);
+        (scan.entries.iter().map(|entry| entry.offset).collect(), scan.at as usize)
+    }
+
+    /// The same: its scan.
+    fn scanned(chunks: &[(usize, usize)], spoil: impl Fn(&mut [u8])) -> Scan {
         let mut segment = vec![0; SIZE];
         for &(place, length) in chunks {
             let content = Content::of(Bytes::from(vec![0; length]));
@@ -141,13 +168,13 @@ mod tests {
             segment[place..place + HEADER].copy_from_slice(&record.encode(&IDENTITY));
         }
         spoil(&mut segment);
-        let mut scan = Scan::new(SIZE as u64);
+        let mut scan = Scan::new(SIZE as u64, BATCH);
         let mut wanted = scan.wants();
         while let Some((offset, length)) = wanted {
             let range = offset as usize..(offset + length) as usize;
             wanted = scan.read(&Bytes::copy_from_slice(&segment[range]), &IDENTITY);
         }
-        (scan.entries.iter().map(|entry| entry.offset).collect(), scan.at as usize)
+        scan
     }
 
     #[test]
@@ -165,5 +192,19 @@ mod tests {
             segment[..HEADER].fill(0);
         });
         assert_eq!(found, [next as u32]);
+    }
+
+    #[test]
+    fn what_may_be_in_the_last_batch_is_not_lost() {
+        let reach = SIZE / 4 + HEADER;
+        let damaged = |last: usize| {
+            let chunks = [(0, 100), (4096, 100), (8192, 100), (last, 10)];
+            let spoil = |segment: &mut [u8]| segment[4096 + HEADER] = 1;
+            let scan = scanned(&chunks, spoil);
+            (scan.entries.len(), scan.damaged)
+        };
+        assert_eq!(damaged(12288), (3, 0), "nobody knows whether that was acknowledged");
+        assert_eq!(damaged(4096 + reach - HEADER), (3, 0));
+        assert_eq!(damaged(4096 + reach), (3, 1), "it was: the next batch was begun");
     }
 }

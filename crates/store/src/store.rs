@@ -280,7 +280,7 @@ impl Store {
         );
         assert!(segments >= 3, "a store needs 3 segments, not {segments}");
         let index = Index::new(segment_size, config.compact_below);
-        let opening = Box::new(Opening::new(identity, segment_size, index));
+        let opening = Box::new(Opening::new(identity, (segment_size, config.batch), index));
         let mut store = Store {
             config,
             opening: None,
