@@ -15,11 +15,15 @@ impl ReplicastModel {
     /// Carries out all effects of `initiator`, and those that follow from them.
     pub(super) fn carry_out(&mut self, now: Time, initiator: u32, agenda: &mut Agenda<Event>) {
         let mut next = 0;
-        while let Some(effect) = self.initiator_effects.get(next).copied() {
+        while let Some(effect) = self.initiator_effects.get(next) {
             next += 1;
-            match effect {
-                InitiatorEffect::Multicast { group, to, message } => {
-                    self.multicast(now, initiator, group, to, message, agenda);
+            match *effect {
+                InitiatorEffect::Multicast { group, to, ref message } => {
+                    let to_proxy = message.is_for_proxy();
+                    // The sender keeps one share until all copies are on their way: all may be lost.
+                    let slot = self.messages.insert(*message, 1);
+                    self.multicast(now, initiator, (group, to), (slot, to_proxy), agenda);
+                    self.messages.release(slot);
                 }
                 InitiatorEffect::Transfer { request, chunk, size, group, to, start } => {
                     let (left, disk) = (size, 0);
@@ -45,23 +49,17 @@ impl ReplicastModel {
         self.initiator_effects.clear();
     }
 
+    /// Sends the message in `slot` to members of a group.
     fn multicast(
         &mut self,
         now: Time,
         initiator: u32,
-        group: GroupId,
-        to: Members,
-        message: Message,
+        (group, to): (GroupId, Members),
+        (slot, to_proxy): (u32, bool),
         agenda: &mut Agenda<Event>,
     ) {
         self.initiators[initiator as usize].control_until = now + self.timing.control;
-        if to.is_empty() {
-            return;
-        }
         let arrival = now + self.timing.one_way();
-        // The sender keeps one share until all copies are on their way: all may be lost.
-        let slot = self.messages.insert(message, 1);
-        let to_proxy = message.is_for_proxy();
         let members = self.groups.members(group);
         for position in to.iter() {
             let TargetId(target) = members[usize::from(position)];
@@ -80,14 +78,13 @@ impl ReplicastModel {
                 agenda.at(arrival + delay, event);
             }
         }
-        self.messages.release(slot);
     }
 
     fn send_to_initiator(
         &mut self,
         now: Time,
         (target, initiator): (u32, u32),
-        message: Message,
+        message: &Message,
         agenda: &mut Agenda<Event>,
     ) {
         let arrival = self.control_leaves(now, target) + self.timing.trip;
@@ -95,10 +92,10 @@ impl ReplicastModel {
         self.recorder.counts.messages_lost += u64::from(copies.is_empty());
         if let Some(watch) = &mut self.watch {
             let ends = (Place::Target(target), Place::Initiator(initiator));
-            watch.message(&message, ends, now, arrival, copies);
+            watch.message(message, ends, now, arrival, copies);
         }
         for delay in copies.delays() {
-            let slot = self.messages.insert(message, 1);
+            let slot = self.messages.insert(*message, 1);
             agenda.at(arrival + delay, Event::ToInitiator { initiator, message: slot });
         }
     }
@@ -255,10 +252,10 @@ impl ReplicastModel {
     /// Carries out all effects of `target`.
     pub(super) fn carry_out_target(&mut self, now: Time, target: u32, agenda: &mut Agenda<Event>) {
         let mut effects = std::mem::take(&mut self.target_effects);
-        for effect in effects.drain(..) {
+        for effect in &effects {
             let incarnation = self.targets[target as usize].incarnation;
-            match effect {
-                TargetEffect::Send { to, message } => {
+            match *effect {
+                TargetEffect::Send { to, ref message } => {
                     self.send_to_initiator(now, (target, to.0), message, agenda);
                 }
                 TargetEffect::Write { request, chunk, size, disk, .. } => {
@@ -294,6 +291,7 @@ impl ReplicastModel {
                 }
             }
         }
+        effects.clear();
         self.target_effects = effects;
     }
 
