@@ -16,7 +16,7 @@ pub use put::PutRules;
 
 use choosy::Patience;
 use get::Get;
-use put::{Proxies, Put};
+use put::{Buffers, Proxies, Put};
 
 use crate::group::{GroupMap, Members};
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
@@ -250,8 +250,8 @@ pub struct Initiator {
     config: InitiatorConfig,
     puts: Vec<Put>,
     gets: Vec<Get>,
-    /// Ended puts, kept for their buffers.
-    spare: Vec<Put>,
+    /// Of puts that have ended.
+    spare: Vec<Buffers>,
     shared: Shared,
     next_serial: u32,
     alarm: Time,
@@ -376,12 +376,11 @@ impl Initiator {
         if let Some(patience) = self.shared.patience.as_mut().filter(|_| !only_asks) {
             patience.next_put();
         }
-        let mut put = self.spare.pop().unwrap_or_default();
-        put.start(request, (chunk, size), groups.group_of(&chunk), numbers, only_asks);
+        let (group, buffers) = (groups.group_of(&chunk), self.spare.pop().unwrap_or_default());
+        let put = Put::new(request, (chunk, size), group, numbers, only_asks, buffers);
         let mut step =
             Step { now, config: &self.config, groups, shared: &mut self.shared, effects };
-        put.ask(&mut step);
-        self.puts.push(put);
+        self.puts.push_mut(put).ask(&mut step);
         self.set_alarm(effects);
         request
     }
@@ -419,7 +418,7 @@ impl Initiator {
                 let request = message.request();
                 if let Some(i) = puts.iter().position(|put| put.request() == request) {
                     if puts[i].message(message, &mut step) == Progress::Over {
-                        spare.push(puts.swap_remove(i));
+                        spare.push(puts.swap_remove(i).into_buffers());
                     }
                 } else if let Some(i) = gets.iter().position(|get| get.request() == request) {
                     if gets[i].message(message, &mut step) == Progress::Over {
@@ -446,7 +445,7 @@ impl Initiator {
                     if puts[i].group() == group
                         && puts[i].lose_members(lost, &mut step) == Progress::Over
                     {
-                        spare.push(puts.swap_remove(i));
+                        spare.push(puts.swap_remove(i).into_buffers());
                     } else {
                         i += 1;
                     }
@@ -462,7 +461,7 @@ impl Initiator {
                 let mut i = 0;
                 while i < puts.len() {
                     if puts[i].wake(&mut step) == Progress::Over {
-                        spare.push(puts.swap_remove(i));
+                        spare.push(puts.swap_remove(i).into_buffers());
                     } else {
                         i += 1;
                     }

@@ -21,7 +21,7 @@ use held::Held;
 use super::round::Round;
 use super::{Choosy, Failure, InitiatorEffect, Lost, Progress, Shortage, Step};
 use crate::group::Members;
-use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
+use crate::ids::{ChunkId, GroupId, RequestId};
 use crate::message::{AckOutcome, BidAnswer, Grants, Message, PutAccept, PutRequest, ReplicaAck};
 use crate::selection::{SequenceRule, Ties};
 use crate::timing::WindowRule;
@@ -96,20 +96,36 @@ pub(super) struct Put {
     asking: proxied::Asking,
 }
 
-impl Default for Put {
-    fn default() -> Put {
+/// What an ended put leaves to the next one, so that it need not allocate.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Buffers {
+    bids: Vec<(u8, Window, Span)>,
+    held: Vec<Held>,
+}
+
+impl Put {
+    /// A put that has not asked yet, for `enough` replicas out of those wanted.
+    #[inline]
+    pub(super) fn new(
+        request: RequestId,
+        (chunk, size): (ChunkId, Size),
+        group: GroupId,
+        (replicas, enough): (u8, u8),
+        only_asks: bool,
+        Buffers { bids, held }: Buffers,
+    ) -> Put {
         Put {
-            request: RequestId { initiator: InitiatorId(0), serial: 0 },
-            chunk: ChunkId([0; 32]),
-            size: Size::ZERO,
-            group: GroupId(0),
-            replicas: 0,
-            enough: 0,
-            only_asks: false,
+            request,
+            chunk,
+            size,
+            group,
+            replicas,
+            enough,
+            only_asks,
             round: Round::default(),
             rounds_without_window: 0,
-            bids: Vec::new(),
-            held: Vec::new(),
+            bids,
+            held,
             send_at: Time::NEVER,
             stored: Members::NONE,
             pending: Members::NONE,
@@ -123,25 +139,13 @@ impl Default for Put {
             asking: proxied::Asking::default(),
         }
     }
-}
 
-impl Put {
-    /// Makes this a new put, keeping its buffers.
-    pub(super) fn start(
-        &mut self,
-        request: RequestId,
-        (chunk, size): (ChunkId, Size),
-        group: GroupId,
-        (replicas, enough): (u8, u8),
-        only_asks: bool,
-    ) {
-        let mut bids = core::mem::take(&mut self.bids);
+    /// Its buffers, when it is over.
+    pub(super) fn into_buffers(self) -> Buffers {
+        let Put { mut bids, mut held, .. } = self;
         bids.clear();
-        let mut held = core::mem::take(&mut self.held);
         held.clear();
-        let put =
-            Put { request, chunk, size, group, replicas, enough, only_asks, ..Put::default() };
-        *self = Put { bids, held, ..put };
+        Buffers { bids, held }
     }
 
     pub(super) fn request(&self) -> RequestId {
