@@ -18,9 +18,9 @@ use slotcast_units::{Rate, Size, Time};
 pub use disk::{Backpressure, DiskForecast};
 use lag::AcceptanceLag;
 
-use crate::calendar::{Calendar, CalendarRules, OfferRule, Reservation};
+use crate::calendar::{Calendar, CalendarRules, OfferRule};
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId, Term};
-use crate::message::{AckOutcome, MAX_REPLICAS, Message, Occasion};
+use crate::message::{MAX_REPLICAS, Message};
 use crate::timing::{IdleExtension, Timing, WindowRule};
 use crate::window::Window;
 
@@ -334,25 +334,10 @@ impl Target {
             }
             TargetInput::Message(_) => self.rejected += 1,
             TargetInput::Received { request, chunk, size, intact } => {
-                let reserved = self.incoming.release(request);
-                match (reserved, intact) {
-                    (None, _) => self.acknowledge(request, AckOutcome::NoReservation, effects),
-                    (Some(_), false) => self.acknowledge(request, AckOutcome::Damaged, effects),
-                    (Some(Reservation { replicas, .. }), true) => {
-                        let disk = self.config.disk.least_busy();
-                        self.config.disk.submit(now, size, disk);
-                        self.at_disk.push(AtDisk { request, disk, is_write: true });
-                        effects.push(TargetEffect::Write { request, chunk, size, disk, replicas });
-                    }
-                }
-                if reserved.is_some() && self.term != Term::NONE {
-                    self.report(now, request, Occasion::Received, self.term, effects);
-                }
+                self.received(now, request, (chunk, size), intact, effects);
             }
             TargetInput::Written { request, stable } => {
-                self.disk_done(now, request, true);
-                let outcome = if stable { AckOutcome::Stored } else { AckOutcome::DiskFailed };
-                self.acknowledge(request, outcome, effects);
+                self.written(now, request, stable, effects);
             }
             TargetInput::Read { request, intact } => self.read(now, request, intact, effects),
             TargetInput::Sent { request } => {

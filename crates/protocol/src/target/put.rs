@@ -1,14 +1,14 @@
-//! Chunks that come in: bids for them, what becomes of a bid, and acknowledgements.
+//! Chunks that come in: bids for them, what becomes of a bid, what is done with a chunk, and acknowledgements.
 
 use alloc::vec::Vec;
 
 use slotcast_units::{Size, Time};
 
 use super::{AtDisk, Holdings, Intake, Target, TargetEffect};
-use crate::calendar::{Ask, NoReservation, OfferRule};
-use crate::ids::RequestId;
+use crate::calendar::{Ask, NoReservation, OfferRule, Reservation};
+use crate::ids::{ChunkId, RequestId, Term};
 use crate::message::{
-    AckOutcome, Bid, BidAnswer, LateReject, Message, PutAccept, PutRequest, ReplicaAck,
+    AckOutcome, Bid, BidAnswer, LateReject, Message, Occasion, PutAccept, PutRequest, ReplicaAck,
 };
 use crate::timing::IdleExtension;
 
@@ -116,6 +116,44 @@ impl Target {
                 }
             },
         }
+    }
+
+    /// A chunk is here: it is written if its window was promised, and if it is what it is said to be.
+    pub(super) fn received(
+        &mut self,
+        now: Time,
+        request: RequestId,
+        (chunk, size): (ChunkId, Size),
+        intact: bool,
+        effects: &mut Vec<TargetEffect>,
+    ) {
+        let reserved = self.incoming.release(request);
+        match (reserved, intact) {
+            (None, _) => self.acknowledge(request, AckOutcome::NoReservation, effects),
+            (Some(_), false) => self.acknowledge(request, AckOutcome::Damaged, effects),
+            (Some(Reservation { replicas, .. }), true) => {
+                let disk = self.config.disk.least_busy();
+                self.config.disk.submit(now, size, disk);
+                self.at_disk.push(AtDisk { request, disk, is_write: true });
+                effects.push(TargetEffect::Write { request, chunk, size, disk, replicas });
+            }
+        }
+        if reserved.is_some() && self.term != Term::NONE {
+            self.report(now, request, Occasion::Received, self.term, effects);
+        }
+    }
+
+    /// A write has ended.
+    pub(super) fn written(
+        &mut self,
+        now: Time,
+        request: RequestId,
+        stable: bool,
+        effects: &mut Vec<TargetEffect>,
+    ) {
+        self.disk_done(now, request, true);
+        let outcome = if stable { AckOutcome::Stored } else { AckOutcome::DiskFailed };
+        self.acknowledge(request, outcome, effects);
     }
 
     pub(super) fn is_writing(&self, request: RequestId) -> bool {

@@ -3,8 +3,8 @@ mod double_booking;
 use super::*;
 use crate::group::Members;
 use crate::message::{
-    BidAnswer, FindAnswer, FindReply, FindRequest, GetAccept, GetRequest, Grant, Grants,
-    LateReject, OfferAnswer, PutAccept, PutRequest, ReplicaAck,
+    AckOutcome, BidAnswer, FindAnswer, FindReply, FindRequest, GetAccept, GetRequest, Grant,
+    Grants, LateReject, OfferAnswer, PutAccept, PutRequest, ReplicaAck,
 };
 use crate::timing::Delivery;
 use alloc::collections::BTreeMap;
