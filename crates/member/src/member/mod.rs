@@ -7,7 +7,6 @@ mod network;
 mod repairing;
 mod requests;
 mod surveys;
-mod within;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
