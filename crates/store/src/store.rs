@@ -418,19 +418,4 @@ impl Store {
         }
         self.pump(effects);
     }
-
-    /// Starts whatever can be started.
-    fn pump(&mut self, effects: &mut Vec<Effect>) {
-        if !matches!(self.status(), StoreStatus::Open | StoreStatus::Full) {
-            return;
-        }
-        if self.spare == Spare::None {
-            self.make_spare(effects);
-        }
-        self.seal_next(effects);
-        if self.writing.is_none() {
-            self.write_next(effects);
-        }
-        self.compact(effects);
-    }
 }

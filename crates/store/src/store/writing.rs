@@ -78,6 +78,21 @@ impl Store {
         self.pump(effects);
     }
 
+    /// Starts whatever can be started.
+    pub(super) fn pump(&mut self, effects: &mut Vec<Effect>) {
+        if !matches!(self.status(), StoreStatus::Open | StoreStatus::Full) {
+            return;
+        }
+        if self.spare == Spare::None {
+            self.make_spare(effects);
+        }
+        self.seal_next(effects);
+        if self.writing.is_none() {
+            self.write_next(effects);
+        }
+        self.compact(effects);
+    }
+
     pub(super) fn write_next(&mut self, effects: &mut Vec<Effect>) {
         if self.queue.is_empty() {
             return;
@@ -116,7 +131,7 @@ impl Store {
         }
     }
 
-    pub(super) fn seal_next(&mut self, effects: &mut Vec<Effect>) {
+    fn seal_next(&mut self, effects: &mut Vec<Effect>) {
         if self.sealing.is_some() {
             return;
         }
