@@ -31,14 +31,14 @@ impl Store {
             Some(last) if last.kind == Kind::Put && self.meant(last.replicas) >= wanted => {
                 return self.queue.follow(&chunk, ticket);
             }
-            None if self.replicas(&chunk).is_some_and(|held| held >= wanted) => {
-                return effects.push(Effect::Stored { ticket, already: true });
-            }
-            None => {
+            None => match self.index.find(&chunk) {
                 // Of what cannot be read the number is known, and stays if it is higher.
-                let before = self.index.find(&chunk).filter(|live| live.is_unreadable);
-                wanted = wanted.max(before.map_or(0, |live| self.meant(live.replicas)));
-            }
+                Some(live) if live.is_unreadable => wanted = wanted.max(self.meant(live.replicas)),
+                Some(live) if self.meant(live.replicas) >= wanted => {
+                    return effects.push(Effect::Stored { ticket, already: true });
+                }
+                _ => {}
+            },
             _ => {}
         }
         let length = content.bytes().len();
@@ -175,11 +175,12 @@ impl Store {
                 Asker::Compaction(_, from) => Origin::CopyOf(from),
             };
             self.index.add(segment, entry, origin);
-            let now = self.index.find(&record.chunk).map(|live| live.place);
-            let before = before.filter(|live| live.is_unreadable);
-            if let Some(before) = before.filter(|before| now != Some(before.place)) {
-                // What could not be read there is not needed any more.
-                self.index.segments.release(before.place.segment);
+            if let Some(before) = before.filter(|live| live.is_unreadable) {
+                let now = self.index.find(&record.chunk).map(|live| live.place);
+                if now != Some(before.place) {
+                    // What could not be read there is not needed any more.
+                    self.index.segments.release(before.place.segment);
+                }
             }
             let ticket = match asker {
                 Asker::Ticket(ticket) => ticket,
