@@ -258,6 +258,11 @@ impl Repair {
         self.surveys.is_empty() && self.in_hand.values().all(|work| *work == Work::Read)
     }
 
+    /// Whether a scan is under way. Otherwise it need not be told of puts by somebody else.
+    pub fn is_scanning(&self) -> bool {
+        self.scan.is_some()
+    }
+
     /// How far the scan under way is.
     pub fn progress(&self, now: Time) -> Option<RepairProgress> {
         let putting = self.in_hand.values().filter(|work| **work == Work::PutAgain).count();
@@ -303,8 +308,8 @@ impl Repair {
             RepairInput::Lost(chunk, replicas) => self.lost(chunk, replicas),
             RepairInput::Heard(chunk, replicas) => {
                 // A put on fewer targets than are wanted here does not see to all of them.
-                let is_enough = inventory.wanted(&chunk).is_none_or(|wanted| wanted <= replicas);
-                if is_enough && self.scan.is_some() && self.heard.len() < REMEMBERED {
+                let is_enough = || inventory.wanted(&chunk).is_none_or(|wanted| wanted <= replicas);
+                if self.is_scanning() && self.heard.len() < REMEMBERED && is_enough() {
                     self.heard.insert(chunk);
                 }
             }

@@ -101,6 +101,10 @@ impl Member {
     /// has failed, which may never end what it begins.
     pub(super) fn overhear(&mut self, now: Time, target: TargetId, message: &Message) {
         let Message::PutRequest(asked) = message else { return };
+        // Without a scan it is not about to put anything again. Most puts end here.
+        if !self.targets.get(&target).is_some_and(StorageTarget::is_scanning) {
+            return;
+        }
         let is_its_own = matches!(
             self.running.get(&asked.request),
             Some(Running::PutAgain { target: by, .. } | Running::Check { target: by, .. })

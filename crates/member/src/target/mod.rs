@@ -294,7 +294,7 @@ impl StorageTarget {
         }
         self.account.disk(now, !self.asked.is_empty());
         let status = self.store.status();
-        let doing = (status, self.repair.progress(now).is_some(), self.is_scrubbing(now));
+        let doing = (status, self.is_scanning(), self.is_scrubbing(now));
         let (repair, store) = (&self.repair, &self.store);
         let numbers = || (repair.statistics(), store.statistics());
         self.log.look(now, self.id, doing, numbers, &mut outbox.effects);
@@ -343,6 +343,11 @@ impl StorageTarget {
         let is_cancelled = |accept: &PutAccept| accept.grants.of(self.position).is_none();
         self.mistake == Some(Mistake::IgnoresCancellation)
             && matches!(message, Message::PutAccept(accept) if is_cancelled(accept))
+    }
+
+    /// Whether it looks for chunks that have too few replicas.
+    pub fn is_scanning(&self) -> bool {
+        self.repair.is_scanning()
     }
 
     fn is_scrubbing(&self, now: Time) -> bool {
