@@ -95,12 +95,10 @@ impl UnicastModel {
             }
             let before = flow.progress();
             flow.set_rate(now, rate);
-            if !self.rules.frame_by_frame {
-                if self.watch.is_some() {
-                    self.watch_frames_since(before, slot);
-                }
-                self.schedule_frame(slot, agenda);
+            if self.watch.is_some() && !self.rules.frame_by_frame {
+                self.watch_frames_since(before, slot);
             }
+            self.schedule_frame(slot, agenda);
         }
     }
 }

@@ -16,6 +16,10 @@ pub(super) enum Direction {
 ///
 /// Payload leaves in frames, each at the rate that holds when it starts. A flow knows the times of
 /// all its frames while its rate stays, so that the host needs an event for the last one only.
+///
+/// The next frame may start when the one before has left, and when its bits have come together at the rates
+/// that held meanwhile (a token bucket of one frame). So a lower rate delays the next frame at once, and a
+/// higher one counts from the next frame on, as in SURGE's flows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Flow {
     pub(super) operation: u32,
@@ -27,9 +31,13 @@ pub(super) struct Flow {
     pub(super) size: Size,
     frame: Size,
     frames: u64,
-    /// Frames that have left by `boundary`.
+    /// Frames that have left by `left`.
     sent: u64,
-    /// A time at which one frame has left and the next starts.
+    /// When the frame that was sent last has left, if one was.
+    left: Time,
+    /// The bits of the next frame have come together, if the rate stays.
+    paced: Time,
+    /// The next frame may start: not before `left` and `paced`.
     boundary: Time,
     rate: Rate,
     pub(super) state: FlowState,
@@ -70,6 +78,8 @@ impl Flow {
             frame,
             frames: size.as_bytes().div_ceil(frame.as_bytes()),
             sent: 0,
+            left: Time::ZERO,
+            paced: Time::ZERO,
             boundary: Time::ZERO,
             rate: Rate::from_bps(0),
             state: FlowState::Requested,
@@ -113,22 +123,32 @@ impl Flow {
         self.boundary + self.frame_time() * (self.frames - 1 - self.sent)
     }
 
-    /// Changes the rate from the next frame on. A flow that has not started only takes note.
+    /// Changes the rate. A flow that has not started only takes note.
     pub(super) fn set_rate(&mut self, now: Time, rate: Rate) {
         if self.state == FlowState::Sending && now > self.boundary {
             let started = (now - self.boundary).as_ns().div_ceil(self.frame_time().as_ns());
             let started = started.min(self.frames - 1 - self.sent);
-            self.boundary += self.frame_time() * started;
+            self.frame_left(self.boundary + self.frame_time() * started);
             self.sent += started;
         }
+        if self.paced > now && rate != self.rate {
+            let to_come = self.rate.bits_in(self.paced - now);
+            self.paced = now + rate.time_for_bits(to_come);
+            self.boundary = self.left.max(self.paced);
+        }
         self.rate = rate;
+    }
+
+    /// The last of the frames that were sent so far has left at `end`.
+    fn frame_left(&mut self, end: Time) {
+        (self.left, self.paced, self.boundary) = (end, end, end);
     }
 
     /// Frame by frame: the frame at the boundary leaves at `now` and ends at the new boundary.
     pub(super) fn send_frame(&mut self, now: Time) -> Size {
         let size = self.next_frame();
         self.sent += 1;
-        self.boundary = now + self.rate.time_for(size);
+        self.frame_left(now + self.rate.time_for(size));
         size
     }
 
@@ -136,16 +156,16 @@ impl Flow {
     pub(super) fn send_last(&mut self, now: Time) -> Time {
         self.state = FlowState::LastFrame;
         self.sent = self.frames;
-        self.boundary = now + self.rate.time_for(self.last_frame());
-        self.boundary
+        self.frame_left(now + self.rate.time_for(self.last_frame()));
+        self.left
     }
 
-    /// End of the frame that was sent last.
+    /// When the next frame may start.
     pub(super) fn boundary(&self) -> Time {
         self.boundary
     }
 
-    /// The boundary, and the frames that have left by it.
+    /// When the next frame may start, and the frames that have left by then.
     pub(super) fn progress(&self) -> (Time, u64) {
         (self.boundary, self.sent)
     }
@@ -179,7 +199,7 @@ impl Flow {
             }
             // Frames before the boundary, of which some are on their way.
             _ => {
-                let behind = (self.boundary - seen).as_ns();
+                let behind = self.left.saturating_since(seen).as_ns();
                 let behind = behind.div_ceil(self.frame_time().as_ns().max(1));
                 self.sent.saturating_sub(behind)
             }
@@ -209,14 +229,30 @@ mod tests {
         assert_eq!(end, Time::from_ns(1000 + 14 * 7272 + 4098));
     }
 
+    /// 45 440 of the second frame's 72 000 bits are still to come when the rate is halved.
     #[test]
-    fn a_new_rate_holds_from_the_next_frame_on() {
+    fn a_lower_rate_delays_the_next_frame() {
         let mut flow = flow(128);
         flow.start(Time::ZERO);
         flow.set_rate(Time::from_ns(10_000), Rate::from_bps(4_950_000_000));
-        assert_eq!(flow.last_frame_start(), Time::from_ns(2 * 7272 + 12 * 14_545));
-        flow.set_rate(Time::from_ns(11_000), Rate::from_bps(9_900_000_000));
-        assert_eq!(flow.last_frame_start(), Time::from_ns(14 * 7272), "no frame started between");
+        let next = 10_000 + 2 * (2 * 7272 - 10_000);
+        assert_eq!(flow.boundary(), Time::from_ns(next - 1), "bits are rounded down");
+        assert_eq!(flow.last_frame_start(), Time::from_ns(next - 1 + 12 * 14_545));
+        assert_eq!(flow.unsent(Time::from_ns(next - 2)), Size::from_kib(128) - flow.size_of(2));
+        assert_eq!(flow.missing(Time::from_ns(2 * 7272), Span::ZERO), flow.size - flow.size_of(2));
+    }
+
+    #[test]
+    fn a_higher_rate_holds_from_the_next_frame_on() {
+        let mut flow = flow(128);
+        flow.set_rate(Time::ZERO, Rate::from_bps(4_950_000_000));
+        flow.start(Time::ZERO);
+        flow.set_rate(Time::from_ns(10_000), Rate::from_bps(9_900_000_000));
+        assert_eq!(flow.last_frame_start(), Time::from_ns(14_545 + 13 * 7272));
+        // Cut and restored while the same frame leaves: the bits of the next are there with its end.
+        flow.set_rate(Time::from_ns(15_000), Rate::from_bps(4_950_000_000));
+        flow.set_rate(Time::from_ns(15_000), Rate::from_bps(9_900_000_000));
+        assert_eq!(flow.boundary(), Time::from_ns(14_545 + 7272));
     }
 
     #[test]

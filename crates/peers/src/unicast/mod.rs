@@ -229,8 +229,8 @@ impl UnicastModel {
         }
         let before = flow.progress();
         flow.set_rate(now, self.rules.usable.split(u64::from(share)));
-        if flow.state == FlowState::Sending && !self.rules.frame_by_frame {
-            if self.watch.is_some() {
+        if flow.state == FlowState::Sending {
+            if self.watch.is_some() && !self.rules.frame_by_frame {
                 self.watch_frames_since(before, slot);
             }
             self.schedule_frame(slot, agenda);
@@ -257,6 +257,10 @@ impl UnicastModel {
         let is_put = flow.direction == Direction::Put;
         if !self.rules.frame_by_frame {
             return self.last_frame(now, slot, agenda);
+        }
+        if flow.boundary() > now {
+            // The rate was cut since the timer was set.
+            return self.schedule_frame(slot, agenda);
         }
         let bits = flow.next_frame().as_bits();
         if is_put {

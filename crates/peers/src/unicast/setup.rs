@@ -15,7 +15,7 @@ use crate::ring::Chooser;
 
 /// Transfers of at most so many frames are followed frame by frame at either fidelity: when their
 /// first frame finds room at the target's port decides how long they take.
-const FRAMES_WORTH_FOLLOWING: u64 = 8;
+const FRAMES_WORTH_FOLLOWING: u64 = 16;
 
 impl UnicastModel {
     pub(crate) fn new(scenario: &Scenario, seed: u64) -> UnicastModel {
