@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 pub use common_window::{CommonWindow, earliest_common_window};
 pub use link::LinkSchedule;
-pub use sequence::{AskNext, Sequence, SequenceRule, earliest_sequence};
+pub use sequence::{AskNext, Idle, Sequence, SequenceRule, earliest_sequence};
 
 use slotcast_units::Span;
 

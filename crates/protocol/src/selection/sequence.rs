@@ -16,6 +16,15 @@ pub enum AskNext {
     AtStart,
 }
 
+/// What tells the window of an idle target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Idle {
+    /// It is wider than the earliest bid by more than this.
+    WiderThanFirst(Span),
+    /// It is wider than needed by more than this.
+    WiderThanNeeded(Span),
+}
+
 /// How a sequence is put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SequenceRule {
@@ -25,9 +34,12 @@ pub struct SequenceRule {
     /// and starts less than this after the earliest.
     pub idle_within: Span,
     /// How much wider its window must be.
-    pub idle_wider_by: Span,
+    pub idle: Idle,
     /// How many bids after the earliest are looked at for that.
     pub idle_candidates: usize,
+    /// The paper's rule: an idle target is preferred also for the last replica, which has no second window.
+    /// Of several the latest is taken that starts within `idle_within` of the one preferred before it.
+    pub idle_for_last: bool,
     /// When the next replicas are asked for.
     pub ask_next: AskNext,
     /// Leave the preferred idle target's window as wide as it was bid. The original does so; it
@@ -41,8 +53,9 @@ impl SequenceRule {
         SequenceRule {
             longest_gap: (timing.control * 3).max(timing.frame_time()),
             idle_within: timing.frame_time(),
-            idle_wider_by: timing.frame_time(),
+            idle: Idle::WiderThanNeeded(timing.frame_time()),
             idle_candidates: 2,
+            idle_for_last: true,
             ask_next: AskNext::AtEnd,
             keep_idle_window,
         }
@@ -56,8 +69,9 @@ impl SequenceRule {
         SequenceRule {
             longest_gap,
             idle_within: longest_gap * 2,
-            idle_wider_by: Span::ZERO,
+            idle: Idle::WiderThanFirst(Span::ZERO),
             idle_candidates: usize::MAX,
+            idle_for_last: false,
             ask_next: AskNext::AtStart,
             keep_idle_window: false,
         }
@@ -124,16 +138,46 @@ pub fn earliest_sequence(candidates: &[Candidate], look_for: &Sequence<'_>, chos
         }
     }
 
-    if chosen.len() == 1 && need > 1 {
+    if chosen.len() == 1 && (need > 1 || rule.idle_for_last) {
         let others = eligible().filter(|(other, _)| other.position != first.position);
-        let idle = others.take(rule.idle_candidates).filter(|(_, bid)| {
-            bid.start.saturating_since(bid_of_first.start) < rule.idle_within
-                && bid.width() > bid_of_first.width() + rule.idle_wider_by
-        });
-        if let Some((idle, bid)) = first_of(idle, ties) {
+        let others = others.take(rule.idle_candidates);
+        let idle = match rule.idle_for_last {
+            true => latest_idle(others, bid_of_first.start, look_for),
+            false => {
+                let near = |bid: Window| is_idle(bid, bid_of_first, bid_of_first.start, look_for);
+                first_of(others.filter(|(_, bid)| near(*bid)), ties)
+            }
+        };
+        if let Some((idle, bid)) = idle {
             chosen[0] = pick(idle, if rule.keep_idle_window { bid } else { trim(bid) });
         }
     }
+}
+
+/// Whether `bid` is that of an idle target and begins soon enough after `start`.
+fn is_idle(bid: Window, first: Window, start: Time, look_for: &Sequence<'_>) -> bool {
+    let rule = &look_for.rule;
+    let wide = match rule.idle {
+        Idle::WiderThanFirst(by) => first.width() + by,
+        Idle::WiderThanNeeded(by) => look_for.width + by,
+    };
+    bid.start.saturating_since(start) < rule.idle_within && bid.width() > wide
+}
+
+/// The idle target that the paper's rule ends with, if `first` is the start of the earliest bid.
+fn latest_idle<'a>(
+    others: impl Iterator<Item = (&'a Candidate, Window)>,
+    first: Time,
+    look_for: &Sequence<'_>,
+) -> Option<(&'a Candidate, Window)> {
+    let mut preferred: Option<(&Candidate, Window)> = None;
+    for (candidate, bid) in others {
+        let start = preferred.map_or(first, |(_, window)| window.start);
+        if is_idle(bid, bid, start, look_for) {
+            preferred = Some((candidate, bid));
+        }
+    }
+    preferred
 }
 
 /// The first of what is usable, which comes in order of time; of what begins together, as `ties` says.
@@ -172,8 +216,9 @@ mod tests {
             rule: SequenceRule {
                 longest_gap: Span::from_ns(5),
                 idle_within: Span::from_ns(5),
-                idle_wider_by: Span::from_ns(5),
+                idle: Idle::WiderThanFirst(Span::from_ns(5)),
                 idle_candidates: 2,
+                idle_for_last: false,
                 ask_next: AskNext::AtEnd,
                 keep_idle_window: false,
             },
@@ -220,6 +265,23 @@ mod tests {
             ..wanted(2, 13)
         };
         assert_eq!(run(&bids, &flawed), [(1, 4, 24)], "the original keeps the whole window");
+    }
+
+    #[test]
+    fn the_papers_rule_prefers_idle_targets_also_for_the_last_replica() {
+        let paper = |need| {
+            let mut look_for = wanted(need, 10);
+            look_for.rule.idle = Idle::WiderThanNeeded(Span::from_ns(5));
+            look_for.rule.idle_for_last = true;
+            look_for
+        };
+        // The first is as wide as the others, but only what is needed of it counts.
+        let bids = [candidate(0, 0, 30), candidate(1, 3, 33), candidate(2, 6, 36)];
+        assert_eq!(run(&bids, &wanted(1, 10)), [(0, 0, 10)]);
+        assert_eq!(run(&bids, &paper(1)), [(2, 6, 16)], "each within 5 of the one before");
+        let bids = [candidate(0, 0, 30), candidate(1, 3, 18), candidate(2, 6, 36)];
+        assert_eq!(run(&bids, &paper(1)), [(0, 0, 10)], "one too narrow, one too late");
+        assert_eq!(run(&bids, &paper(2))[0], (0, 0, 10), "a second window is in reach");
     }
 
     #[test]
