@@ -175,7 +175,7 @@ impl Rules {
                 abandon_without_window: false,
                 choosy: self
                     .is_choosy
-                    .then_some(Choosy { first_patience: timing.round_trip() * 3 }),
+                    .then_some(Choosy { first_patience: timing.round_trip() * 3, overlaps: false }),
             },
             get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
             answer_timeout: self.answers,

@@ -348,6 +348,9 @@ pub struct Quirks {
     pub free_last_frame: bool,
     /// Replicast: an initiator never uses the negotiating group of its previous chunk.
     pub avoid_previous_group: bool,
+    /// Replicast-H: a choosy initiator that asked again takes windows that overlap its own transfers. Of the
+    /// runs of the "Choosy Initiator" text, not of the paper's.
+    pub overlapping_windows: bool,
     /// Chunks finished in the last hundredth of the run are not counted in `chunks_per_s`, and disk
     /// time is credited when a write is scheduled, in whole percent per target.
     pub early_statistics: bool,
@@ -363,6 +366,7 @@ impl Quirks {
         coin_toss_extension: true,
         free_last_frame: true,
         avoid_previous_group: true,
+        overlapping_windows: false,
         early_statistics: true,
     };
 }

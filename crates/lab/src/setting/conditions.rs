@@ -25,6 +25,8 @@ pub(super) const RING: &[Only] = &[
 ];
 pub(super) const CHOOSY_BIDS: &[Only] =
     &[("protocol.kind", &["replicast-m", "replicast-h"]), ("replicast.choosy", &["true"])];
+pub(super) const CHOOSY_SEQUENCES: &[Only] =
+    &[("protocol.kind", &["replicast-h"]), ("replicast.choosy", &["true"])];
 pub(super) const PAPER_SEQUENCES: &[Only] =
     &[("protocol.kind", &["replicast-h"]), ("replicast.sequence", &["paper"])];
 pub(super) const LONG_EXTENSIONS: &[Only] =

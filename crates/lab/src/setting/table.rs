@@ -372,6 +372,13 @@ static ALL: &[Setting<Configuration>] = &[
         REPLICAST
     ),
     cluster!(
+        quirks.overlapping_windows,
+        Kind::Switch,
+        CHOOSY,
+        "A choosy initiator that asked again takes windows that overlap its own transfers.",
+        CHOOSY_SEQUENCES
+    ),
+    cluster!(
         quirks.early_statistics,
         Kind::Switch,
         SURGE,

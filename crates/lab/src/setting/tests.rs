@@ -91,6 +91,7 @@ fn every_field_of_a_scenario_is_a_setting() {
             coin_toss_extension,
             free_last_frame,
             avoid_previous_group,
+            overlapping_windows,
             early_statistics
         },
         "quirks",

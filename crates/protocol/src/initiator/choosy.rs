@@ -13,6 +13,9 @@ use slotcast_units::Span;
 pub struct Choosy {
     /// The wait that it is ready for at first.
     pub first_patience: Span,
+    /// Once it has asked again, it takes windows that overlap its own transfers, as if its link could send both
+    /// at full rate. The original does so (SURGE 2f08961).
+    pub overlaps: bool,
 }
 
 /// The wait that an initiator is ready for.
@@ -51,7 +54,7 @@ mod tests {
     #[test]
     fn patience_doubles_when_it_is_tried_and_comes_back_slowly() {
         let us = Span::from_us;
-        let mut patience = Patience::new(Choosy { first_patience: us(20) });
+        let mut patience = Patience::new(Choosy { first_patience: us(20), overlaps: false });
         assert_eq!(patience.refuses(us(39)), None);
         assert_eq!(patience.refuses(us(100)), Some(us(10)));
         assert_eq!(patience.refuses(us(100)), Some(us(20)));

@@ -88,6 +88,8 @@ pub(super) struct Put {
     ask_at: Time,
     /// The next round asks for windows after this.
     not_before: Time,
+    /// The bids of a round were refused, and none was accepted since.
+    refused: bool,
     answers_due: Time,
     acks_due: Time,
     /// The last window accepted so far; at the start of the clock if there is none.
@@ -133,6 +135,7 @@ impl Put {
             shortage: Shortage::default(),
             ask_at: Time::NEVER,
             not_before: Time::ZERO,
+            refused: false,
             answers_due: Time::NEVER,
             acks_due: Time::NEVER,
             last: Window { start: Time::ZERO, end: Time::ZERO },
@@ -174,6 +177,11 @@ impl Put {
         everybody.without(step.groups.sharing_a_domain(self.group, covered))
     }
 
+    /// Whether windows may overlap the initiator's own transfers.
+    fn may_overlap(&self, step: &Step<'_>) -> bool {
+        self.refused && step.config.put.choosy.is_some_and(|choosy| choosy.overlaps)
+    }
+
     /// Starts a round: asks every member that is usable and did not fail.
     pub(super) fn ask(&mut self, step: &mut Step<'_>) {
         if step.config.put.proxied {
@@ -195,7 +203,7 @@ impl Put {
         let soonest = step.now + timing.round_trip() + timing.control;
         let link_free =
             step.shared.egress.free_from(soonest.max(self.not_before), timing.transfer(self.size));
-        if link_free > soonest {
+        if link_free > soonest && !self.may_overlap(step) {
             self.not_before = link_free;
         }
         let message = Message::PutRequest(PutRequest {

@@ -325,7 +325,7 @@ impl TestCluster {
 
     /// Makes the initiators choosy.
     pub fn choosy(mut self, first_patience: Span) -> TestCluster {
-        self.put_rules.choosy = Some(Choosy { first_patience });
+        self.put_rules.choosy = Some(Choosy { first_patience, overlaps: false });
         let n = self.initiators.len() as u32;
         self.initiators(n)
     }

@@ -117,7 +117,10 @@ pub(crate) fn machine_configs(
         sequence,
         consecutive_only: quirks.consecutive_triples,
         abandon_without_window: quirks.abandon_without_window,
-        choosy: scenario.replicast.choosy.then_some(Choosy { first_patience }),
+        choosy: scenario
+            .replicast
+            .choosy
+            .then_some(Choosy { first_patience, overlaps: quirks.overlapping_windows }),
         double_booking: scenario.replicast.double_booking,
         proxied,
     };

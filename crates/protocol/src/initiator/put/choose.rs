@@ -6,8 +6,8 @@ use super::Put;
 use crate::initiator::{Failure, InitiatorEffect, Progress, Step};
 use crate::message::{Grant, Grants};
 use crate::selection::{
-    AskNext, Candidate, CommonWindow, Sequence, earliest_common_window, earliest_sequence, lot,
-    sort_candidates,
+    AskNext, Candidate, CommonWindow, LinkSchedule, Sequence, earliest_common_window,
+    earliest_sequence, lot, sort_candidates,
 };
 use crate::timing::Delivery;
 use crate::window::Window;
@@ -116,13 +116,14 @@ impl Put {
         let rules = &step.config.put;
         let timing = step.config.timing;
         let size = rules.window_rule.size_for(&timing, self.size);
+        let may_overlap = self.may_overlap(step);
         let shared = &mut *step.shared;
         shared.egress.forget_before(step.now);
         let look_for = Sequence {
             need,
             earliest: (step.now + timing.control).max(self.not_before),
             width: size.accepted,
-            link: &shared.egress,
+            link: if may_overlap { &LinkSchedule::IDLE } else { &shared.egress },
             transfer: size.transfer,
             taken: &shared.taken_domains,
             ties: rules.ties,
@@ -148,8 +149,12 @@ impl Put {
             .map(|c| Grant { position: c.position, window: c.window })
             .collect();
         for chosen in &shared.chosen {
-            shared.egress.take(Window::new(chosen.window.start, size.transfer));
+            let start = chosen.window.start;
+            if !may_overlap || shared.egress.free_from(start, size.transfer) == start {
+                shared.egress.take(Window::new(start, size.transfer));
+            }
         }
+        self.refused = false;
         self.accept(grants, step);
         for &grant in grants.iter() {
             self.transfer_in(grant, step);
@@ -188,6 +193,7 @@ impl Put {
         }
         let pause = step.shared.patience.as_mut()?.refuses(idle)?;
         self.cancel_round(step);
+        self.refused = true;
         // Not before the cancellation is out.
         let timing = &step.config.timing;
         let at = step.now + pause.max(timing.trip + timing.control * 3 / 2);
