@@ -22,6 +22,8 @@ const WAITING: f64 = 64.0;
 /// Memory of one that has ended, for as long as its run lasts, and until its point is summed up.
 const ENDED: f64 = 28.0;
 const LATENCY: f64 = 4.0;
+/// Unicast chunks of at most so many frames are followed frame by frame at either fidelity.
+const FOLLOWED: f64 = 16.0;
 /// Memory of a replica that may be asked for.
 const REPLICA: f64 = 48.0;
 /// An event.
@@ -79,9 +81,9 @@ impl RunCost {
             true => 8.0 * replicas,
             false => 3.0 * f64::from(cluster.group_size) + 4.0 * replicas + 4.0,
         };
-        let by_frame = run.fidelity == Fidelity::Frame;
         let frames =
             (workload.chunk_size.as_bytes() as f64 / network.frame.as_bytes().max(1) as f64).ceil();
+        let by_frame = run.fidelity == Fidelity::Frame || is_unicast && frames <= FOLLOWED;
         let frames = if by_frame { 2.0 * frames * replicas } else { 0.0 };
         let node = if is_unicast { UNICAST_NODE } else { REPLICAST_NODE };
         let nodes = f64::from(cluster.initiators) + f64::from(cluster.targets);
