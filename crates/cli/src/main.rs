@@ -7,6 +7,7 @@
 
 mod catalogue;
 mod chart;
+mod claims_page;
 mod compare;
 mod explain;
 mod failure;

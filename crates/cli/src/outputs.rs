@@ -20,6 +20,8 @@ pub(crate) enum Kind<'a> {
     Trace,
     /// The events of a run, a line each.
     Events,
+    /// A page of this title.
+    Page(&'a str),
     /// This text, made for people to go on with: only a file that says the same is replaced.
     Text(&'a str),
 }
@@ -42,6 +44,7 @@ impl Kind<'_> {
                     let mut words = head.split_whitespace();
                     words.next() == Some("time_us") && words.next() == Some("sequence")
                 }
+                Kind::Page(title) => head.starts_with(title),
                 Kind::Text(text) => bytes == text.as_bytes(),
             })
     }
@@ -51,6 +54,7 @@ impl Kind<'_> {
             Kind::Json => "an earlier result",
             Kind::Trace => "an earlier trace",
             Kind::Events => "an earlier list of events",
+            Kind::Page(_) => "an earlier page of this kind",
             Kind::Text(_) => "the same text",
         }
     }
@@ -235,12 +239,14 @@ mod tests {
     fn a_file_is_replaced_by_its_own_kind_only() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("x");
-        let kinds = [Kind::Json, Kind::Trace, Kind::Events, Kind::Text("# a\n")];
+        let kinds =
+            [Kind::Json, Kind::Trace, Kind::Events, Kind::Text("# a\n"), Kind::Page("# b\n")];
         let texts = [
             "{\n  \"schema\": 4,\n  \"version\": \"0.1.0\"",
             "{\"displayTimeUnit\": \"ns\",\n\"otherData\": {}",
             "     time_us   sequence place",
             "# a\n",
+            "# b\n\nof yesterday\n",
         ];
         for (kind, own) in kinds.iter().zip(texts) {
             for text in texts {

@@ -9,12 +9,13 @@ use slotcast_lab::{Evaluation, InputError, Outcome as Found, Prepared, Reproduce
 
 use crate::VERSION;
 use crate::catalogue;
+use crate::claims_page;
 use crate::failure::{Failure, Outcome};
 use crate::format::{counted, figure, text_table};
 use crate::output::{Destination, print};
 use crate::outputs::{Kind, Outputs};
 use crate::progress::Bar;
-use crate::reproduce_text::{claims_table, rows_tables, screen, wrapped};
+use crate::reproduce_text::{claims_table, rows_tables, screen, statements_tables, wrapped};
 
 /// Repeat published evaluations and print them beside the published figures
 #[derive(Debug, Args)]
@@ -26,6 +27,7 @@ Examples:
   slotcast reproduce --verbose                 every figure and every claim
   slotcast reproduce --report report           also as a page with pictures
   slotcast reproduce --json figures.json       also as data, with the pictures
+  slotcast reproduce --claims claims.md        what the sources say, and the verdicts
   slotcast reproduce stripes --set disk.read=8ms   what would differ with another disk
   slotcast reproduce --list
 
@@ -46,6 +48,10 @@ pub(crate) struct Arguments {
     /// Write a page, pictures and data into this folder (docs/simulate/reports.md)
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
+
+    /// Write what the sources say, with a verdict for each statement, as a Markdown page
+    #[arg(long, value_name = "FILE")]
+    claims: Option<PathBuf>,
 
     /// Print every figure and every claim, as they come
     #[arg(long, short)]
@@ -86,7 +92,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut outputs = Outputs::default();
     let folder = outputs.report("--report", arguments.report.as_deref())?;
     let json = outputs.file("--json", arguments.json.as_deref(), Kind::Json)?;
-    let quiet = json.as_ref().is_some_and(Destination::is_stdout);
+    let claims =
+        outputs.file("--claims", arguments.claims.as_deref(), Kind::Page(claims_page::TITLE))?;
+    let quiet = claims.as_ref().is_some_and(Destination::is_stdout)
+        || json.as_ref().is_some_and(Destination::is_stdout);
 
     let start = Instant::now();
     let runner = Runner::new(arguments.threads.map(usize::from))?;
@@ -105,6 +114,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             })?;
         printed?;
         detail(&claims_table(&outcome.claims))?;
+        detail(&statements_tables(&outcome))?;
         outcomes.push(outcome);
     }
     bar.finish();
@@ -112,6 +122,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let broken: Vec<_> =
         outcomes.iter().flat_map(Found::broken_claims).map(|claim| claim.id.clone()).collect();
     let screen = screen(&outcomes);
+    let claims = claims.map(|file| (file, claims_page::page(&outcomes)));
     let page = folder.is_some().then(|| slotcast_report::reproduce::page(&outcomes));
     let report = ReproduceReport::new(VERSION, outcomes, start.elapsed());
     say(&screen)?;
@@ -125,6 +136,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     ))?;
     if let Some(json) = &json {
         json.write_json(&report)?;
+    }
+    if let Some((file, page)) = claims {
+        file.write_text(&page)?;
     }
     if let Some((folder, page)) = folder.zip(page) {
         let place = slotcast_report::write(&page, &folder)?;

@@ -1,7 +1,7 @@
 //! What `slotcast reproduce` says to people: one screen, and with `--verbose` the tables behind it. Nothing is
 //! wider than 80 columns.
 
-use slotcast_lab::{Claim, Estimate, Findings, Mode, Outcome, Part, Repeated, Row};
+use slotcast_lab::{Claim, Estimate, Findings, Mode, Outcome, Part, Repeated, Repetition, Row};
 
 use crate::format::{align_right, estimate, figure, keep_whole_after_first, narrow_table, table};
 
@@ -85,7 +85,7 @@ fn verdict(claim: &Claim) -> &'static str {
 
 /// What was repeated, how near, and what failed.
 pub(crate) fn screen(outcomes: &[Outcome]) -> String {
-    let header = ["", "figures", "≤ 5 %", "≤ 10 %", "farthest", "derived", "claims", "hold"];
+    let header = ["", "figures", "≤ 5 %", "≤ 10 %", "farthest", "said", "repeated", "in part"];
     let mut table = table(&header);
     let count = |count: usize| count.to_string();
     for repeated in outcomes.iter().map(Repeated::of) {
@@ -96,21 +96,54 @@ pub(crate) fn screen(outcomes: &[Outcome]) -> String {
             count(repeated.within_5_pct),
             count(repeated.within_10_pct),
             farthest.unwrap_or("-".into()),
-            count(repeated.derived),
-            count(repeated.claims),
-            count(repeated.claims_that_hold),
+            count(repeated.statements),
+            count(repeated.repeated),
+            count(repeated.in_part),
         ]);
     }
     align_right(&mut table, 1);
     let mut text = format!("\n{table}\n");
     text.push_str(&wrapped(
         "Figures are published ones that were measured as published, each on its own, and how many are \
-         that near; derived ones follow from them. --verbose prints every figure and claim, --report \
-         makes a page of them.",
+         that near. Said are statements of the sources, and how many were repeated. --verbose prints \
+         every figure and claim, --claims and --report make pages of them.",
     ));
+    text.push_str(&own(outcomes));
     text.push_str(&far(outcomes));
     text.push_str(&failed(outcomes));
     text
+}
+
+/// What this project adds to the sources, and what was published and is not run.
+fn own(outcomes: &[Outcome]) -> String {
+    let judged: Vec<_> = outcomes.iter().flat_map(Outcome::judged).collect();
+    let own: Vec<_> = judged.iter().filter(|said| said.verdict == Repetition::NotSaid).collect();
+    let hold = own.iter().filter(|said| said.fails.is_empty()).count();
+    let derived: usize = outcomes.iter().map(|outcome| Repeated::of(outcome).derived).sum();
+    let not_run: usize = outcomes.iter().map(|outcome| outcome.not_run.len()).sum();
+    wrapped(&format!(
+        "Beside these: {derived} figures that follow from others; {} claims that no source makes, of which \
+         {hold} hold; {not_run} published things that are not run.",
+        own.len()
+    ))
+}
+
+/// The statements of a source with their verdicts, and what is not run.
+pub(crate) fn statements_tables(outcome: &Outcome) -> String {
+    let mut table = narrow_table(&["verdict", "the source says", "but not"]);
+    for said in outcome.judged().iter().filter(|said| said.verdict != Repetition::NotSaid) {
+        let words = format!("“{}” ({})", said.words, said.place);
+        let fails = match said.verdict {
+            Repetition::InPart => said.fails.join(", "),
+            _ => String::new(),
+        };
+        table.add_row([said.verdict.words(), &words, &fails]);
+    }
+    let mut left = narrow_table(&["not run", "what", "why not"]);
+    for thing in outcome.not_run {
+        left.add_row([thing.place, thing.words, thing.reason]);
+    }
+    format!("\n{table}\n\n{left}\n")
 }
 
 /// The figures that are more than 10 % off.

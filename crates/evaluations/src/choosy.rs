@@ -1,5 +1,8 @@
 //! The evaluation of "Choosy Initiator": what renegotiation gains, and where.
 
+mod readings;
+mod said;
+
 use slotcast_lab::paired::{chunk_and_disk, gains, per_seed};
 use slotcast_lab::{
     Claim, Evaluation, Figure, FigureKind, Figures, Findings, Measured, Mode, Model, Part, Row,
@@ -37,8 +40,25 @@ pub(crate) const EVALUATION: Evaluation = Evaluation {
                 figures: Figures::new(),
             }),
         },
+        Part {
+            title: "The gain by what the text leaves open",
+            file: "experiments/choosy-readings.toml",
+            text: include_str!("../../../experiments/choosy-readings.toml"),
+            model: Model::Cluster(|measured| Findings {
+                rows: readings::rows(measured),
+                figures: Figures::new(),
+            }),
+        },
+        Part {
+            title: "One initiator without competition",
+            file: "experiments/choosy-alone.toml",
+            text: include_str!("../../../experiments/choosy-alone.toml"),
+            model: Model::Cluster(alone),
+        },
     ],
     claims,
+    statements: said::STATEMENTS,
+    not_run: said::NOT_RUN,
 };
 
 /// The gains that the text states, in percent of the mean latency.
@@ -96,6 +116,26 @@ fn by_length(measured: &[Measured]) -> Vec<Row> {
         Row::new(id, None, &gains(plain, choosy, mean_latency), "%", Mode::AsPublished)
     };
     pairs(measured).map(row).collect()
+}
+
+/// What a put of 1 MiB takes on a free link, and altogether.
+fn alone(measured: &[Measured]) -> Findings {
+    let mut rows = Vec::new();
+    for point in measured {
+        let scenario = &point.scenario;
+        let control = scenario.replicast.control_share;
+        let payload = scenario.network.usable_rate();
+        let payload = payload.share(slotcast_units::Share::from_ppm(1_000_000 - control.as_ppm()));
+        let network = payload.time_for(scenario.workload.chunk_size).as_us_f64();
+        let mode = Mode::AsPublished;
+        let id = |name: &str| format!("choosy/alone/{name}");
+        rows.push(
+            Row::new(id("network"), Some(941.482), &[network], "us", mode)
+                .derived_from("the scenario: 1 MiB at 8.91 Gb/s"),
+        );
+        rows.push(Row::new(id("latency"), None, &per_seed(point, mean_latency), "us", mode));
+    }
+    Findings { rows, figures: Figures::new() }
 }
 
 fn mean_latency(report: &slotcast_sim::RunReport) -> f64 {
@@ -229,6 +269,17 @@ fn claims(findings: &Findings) -> Vec<Claim> {
         certain: true,
         measured: format!("without {}; with {}", listed(&without), listed(&with)),
     });
+    let there: Vec<_> =
+        without.iter().copied().filter(|row| row.id.contains("start-at-once")).collect();
+    claims.push(Claim {
+        id: "spikes/there".into(),
+        text: "1 MiB, 1000 MB/s: without renegotiation some puts take over 7 ms".into(),
+        holds: !there.is_empty() && there.iter().all(|row| row.measured > 0.0),
+        certain: true,
+        measured: listed(&there),
+    });
+    claims.extend(readings::claims(findings));
+    claims.extend(alone_claims(findings));
     claims.push(Claim {
         id: "spikes/gone".into(),
         text: "1 MiB, 1000 MB/s: with renegotiation no put takes over 7 ms".into(),
@@ -237,6 +288,30 @@ fn claims(findings: &Findings) -> Vec<Claim> {
         measured: listed(&with),
     });
     claims
+}
+
+fn alone_claims(findings: &Findings) -> [Claim; 2] {
+    let value = |name: &str| {
+        let id = format!("choosy/alone/{name}");
+        findings.rows.iter().find(|row| row.id == id).map_or(f64::NAN, |row| row.measured)
+    };
+    let (network, latency) = (value("network"), value("latency"));
+    [
+        Claim {
+            id: "alone/network".into(),
+            text: "1 MiB takes 941.482 us on a link of 8.91 Gb/s (derived, not measured)".into(),
+            holds: (network - 941.482).abs() < 0.001,
+            certain: true,
+            measured: format!("{network:.3} us"),
+        },
+        Claim {
+            id: "alone/latency".into(),
+            text: "1 MiB, 1000 MB/s, one initiator: a put takes 4.0 to 4.5 ms".into(),
+            holds: (4000.0..4500.0).contains(&latency),
+            certain: true,
+            measured: format!("{latency:.0} us"),
+        },
+    ]
 }
 
 #[cfg(test)]
@@ -258,15 +333,25 @@ mod tests {
             row("choosy/1MiB/1000MBps/start-17us/gain", &[10.0, 11.0, 12.0]),
             row("choosy/1MiB/1000MBps/start-17us/without/over_7ms", &[4.0, 5.0]),
             row("choosy/1MiB/1000MBps/start-17us/with/over_7ms", &[0.0, 0.0]),
+            row("choosy/1MiB/1000MBps/start-at-once/without/over_7ms", &[4.0, 5.0]),
+            row("choosy/1MiB/1000MBps/start-at-once/with/over_7ms", &[0.0, 0.0]),
             row("choosy/128KiB/400MBps/start-17us/gain_after_2.5ms", &[10.0, 11.0]),
             row("choosy/128KiB/400MBps/start-17us/gain_after_10ms", &[2.5, 2.6]),
             row("choosy/128KiB/400MBps/start-17us/gain_after_40ms", &[0.5, 0.7]),
         ];
+        let mut good = good;
+        good.extend(readings::tests::rows(10.0));
+        good.push(row("choosy/alone/network", &[941.482]));
+        good.push(row("choosy/alone/latency", &[4111.0]));
         assert!(verdicts(good.clone()).iter().all(|(_, holds)| *holds));
         let mut none = good;
         none[0] = row("choosy/1MiB/1000MBps/start-17us/gain", &[-1.0, 1.0, 0.5]);
         none[2] = row("choosy/1MiB/1000MBps/start-17us/with/over_7ms", &[4.5, 5.0]);
-        none[5] = row("choosy/128KiB/400MBps/start-17us/gain_after_40ms", &[2.5, 2.7]);
+        none[3] = row("choosy/1MiB/1000MBps/start-at-once/without/over_7ms", &[0.0, 0.0]);
+        none[7] = row("choosy/128KiB/400MBps/start-17us/gain_after_40ms", &[2.5, 2.7]);
+        none.truncate(8);
+        none.extend(readings::tests::rows(7.9));
+        none.push(row("choosy/alone/latency", &[3900.0]));
         assert!(verdicts(none).iter().all(|(_, holds)| !holds));
         assert!(verdicts(Vec::new()).iter().all(|(_, holds)| !holds), "nothing was measured");
     }

@@ -4,7 +4,7 @@
 mod comparison;
 mod convergence;
 
-use slotcast_lab::{Evaluation, Model, Part};
+use slotcast_lab::{Evaluation, Model, NotRun, Part, Statement};
 
 /// The evaluation, for the catalogue.
 pub(crate) const EVALUATION: Evaluation = Evaluation {
@@ -36,4 +36,23 @@ pub(crate) const EVALUATION: Evaluation = Evaluation {
         claims.extend(comparison::claims(findings));
         claims
     },
+    statements: &[Statement {
+        words: "The research estimates DCTCP convergence times on a 10GE network ranging anywhere from 229*d \
+                to 770*d, where d is the propagation delay.",
+        place: "Choosy Initiator, on Figure 12 of the DCTCP paper",
+        scope: "10 Gb/s; threshold, delay and the premises of the analysis are not said",
+        claims: &["convergence/as-analysed", "convergence/as-deployed", "convergence/everywhere"],
+    }],
+    not_run: &[
+        NotRun {
+            place: "Choosy Initiator, Figure 1",
+            words: "DCTCP convergence: the picture",
+            reason: "read off nowhere; a picture of the same kind is drawn",
+        },
+        NotRun {
+            place: "Choosy Initiator",
+            words: "a considerable time corresponding to several fully transferred 128K payloads",
+            reason: "arithmetic: 229 d are two transfers of 106 us at d of 1 us",
+        },
+    ],
 };

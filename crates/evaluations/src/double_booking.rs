@@ -2,7 +2,9 @@
 //! Nothing was published about it.
 
 use slotcast_lab::paired::{chunk_and_disk, gains, per_seed};
-use slotcast_lab::{Claim, Evaluation, Figures, Findings, Measured, Mode, Model, Part, Row};
+use slotcast_lab::{
+    Claim, Evaluation, Figures, Findings, Measured, Mode, Model, NotRun, Part, Row,
+};
 use slotcast_sim::RunReport;
 
 /// The evaluation, for the catalogue.
@@ -25,6 +27,12 @@ pub(crate) const EVALUATION: Evaluation = Evaluation {
         },
     ],
     claims,
+    statements: &[],
+    not_run: &[NotRun {
+        place: "SURGE, model m9",
+        words: "double booking and late rejection",
+        reason: "a model without published figures: all claims are of this project",
+    }],
 };
 
 /// The policies against the plain protocol, by name: whether they are choosy, and book twice.

@@ -2,7 +2,9 @@
 //! other groups, other chunks, faster networks. Nothing was published about it.
 
 use slotcast_lab::paired::per_seed;
-use slotcast_lab::{Claim, Evaluation, Figures, Findings, Measured, Mode, Model, Part, Row};
+use slotcast_lab::{
+    Claim, Evaluation, Figures, Findings, Measured, Mode, Model, NotRun, Part, Row,
+};
 use slotcast_sim::{ProtocolKind, RunReport, Scenario};
 
 /// The evaluation, for the catalogue.
@@ -53,6 +55,13 @@ pub(crate) const EVALUATION: Evaluation = Evaluation {
         },
     ],
     claims,
+    statements: &[],
+    not_run: &[NotRun {
+        place: "Replicast paper, IV.I",
+        words: "impact of a) concurrent gets and puts, and their ratios, b) ratios of initiators to \
+                    targets, c) size(s) of the negotiating group",
+        reason: "questions that the paper leaves open: all claims are of this project",
+    }],
 };
 
 fn protocol(kind: ProtocolKind) -> &'static str {

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use slotcast_lab::{
-    Claim, Evaluation, Figure, FigureKind, Figures, Findings, Measured, Mode, Model, Part, Row,
-    Series,
+    Claim, Evaluation, Figure, FigureKind, Figures, Findings, Measured, Mode, Model, NotRun, Part,
+    Row, Series,
 };
 use slotcast_sim::{ProtocolKind, RunReport, Scenario};
 
@@ -33,6 +33,12 @@ pub(crate) const EVALUATION: Evaluation = Evaluation {
         },
     ],
     claims,
+    statements: &[],
+    not_run: &[NotRun {
+        place: "\"The Better Protocol\"",
+        words: "",
+        reason: "the text is lost; its model is SURGE's `ma`: all claims are of this project",
+    }],
 };
 
 /// What is measured, lower is better, and throughput.

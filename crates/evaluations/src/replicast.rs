@@ -3,6 +3,7 @@
 mod claims;
 mod figures;
 mod rows;
+mod said;
 
 use slotcast_lab::setting::Choice;
 use slotcast_lab::{Evaluation, Measured, Model, Part};
@@ -36,6 +37,8 @@ pub(crate) const EVALUATION: Evaluation = Evaluation {
         },
     ],
     claims: claims::claims,
+    statements: said::STATEMENTS,
+    not_run: said::NOT_RUN,
 };
 
 /// The protocols in the order of the paper's tables.

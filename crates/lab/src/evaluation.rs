@@ -11,6 +11,7 @@ use crate::experiment::Experiment;
 use crate::input_error::InputError;
 use crate::runner::{Completions, Execution, Progress, Runner, UNITS_PER_RUN, combined_hash};
 use crate::setting::{CLUSTER, Settings};
+use crate::statement::{Judged, NotRun, Statement, judge};
 
 /// How a figure was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -91,7 +92,7 @@ impl Row {
     }
 }
 
-/// A statement of the paper, and whether it holds here.
+/// Something that can be judged of the figures, and whether it holds here.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Claim {
     /// Short name.
@@ -100,8 +101,8 @@ pub struct Claim {
     pub text: String,
     /// Whether the means over the seeds bear it out.
     pub holds: bool,
-    /// Whether a right model must show it. Otherwise the published figures are so close, or the
-    /// statement so loose, that either is fine.
+    /// Whether `slotcast reproduce` fails if it does not hold. What is not repeated and known not to be is a
+    /// verdict, not a failure.
     pub certain: bool,
     /// The numbers that decided.
     pub measured: String,
@@ -253,6 +254,10 @@ pub struct Evaluation {
     pub parts: &'static [Part],
     /// What the paper concludes, judged on what all parts found.
     pub claims: fn(&Findings) -> Vec<Claim>,
+    /// What the source says, in its words, each with the claims that judge it.
+    pub statements: &'static [Statement],
+    /// What was published and is not repeated.
+    pub not_run: &'static [NotRun],
 }
 
 /// What a whole evaluation found.
@@ -264,8 +269,12 @@ pub struct Outcome {
     pub title: &'static str,
     /// Rows and figures of all parts.
     pub findings: Findings,
-    /// The paper's statements.
+    /// What was judged: what the source says, in parts, and what this project adds.
     pub claims: Vec<Claim>,
+    /// What the source says, in its words.
+    pub statements: &'static [Statement],
+    /// What was published and is not repeated.
+    pub not_run: &'static [NotRun],
     /// Number of runs.
     pub runs: usize,
     /// Events over all runs.
@@ -275,6 +284,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// What the source says with its verdicts, and then what it does not say.
+    pub fn judged(&self) -> Vec<Judged> {
+        judge(self)
+    }
+
     /// The statements that a right model must show, and that do not hold.
     pub fn broken_claims(&self) -> impl Iterator<Item = &Claim> {
         self.claims.iter().filter(|claim| claim.certain && !claim.holds)
@@ -420,6 +434,8 @@ impl Prepared {
             title: self.evaluation.title,
             findings: Findings::default(),
             claims: Vec::new(),
+            statements: self.evaluation.statements,
+            not_run: self.evaluation.not_run,
             runs: 0,
             events: 0,
             trace_hash: 0,

@@ -77,6 +77,7 @@ mod repeated;
 mod report;
 mod runner;
 pub mod setting;
+mod statement;
 mod study;
 pub mod sweep;
 mod tail;
@@ -109,6 +110,7 @@ pub use runner::{
     mismatches, mix,
 };
 pub use setting::{MAX_POINTS, Point, SweptAxis};
+pub use statement::{Judged, NotRun, Repetition, Statement};
 pub use study::{Closing, Onlooker, Study};
 pub use tail::{TailAtScale, at_least_one_beyond};
 pub use theory::{DiskWaitTheory, LittleReport, LittleTheory, Theory};

@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use crate::evaluation::{Mode, Outcome, Row};
+use crate::statement::Repetition;
 
 /// A published figure that was measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,11 +39,21 @@ pub struct Repeated {
     pub claims: usize,
     /// How many of them hold.
     pub claims_that_hold: usize,
+    /// Statements of the source.
+    pub statements: usize,
+    /// How many of them were repeated in full.
+    pub repeated: usize,
+    /// How many were repeated in part.
+    pub in_part: usize,
+    /// What was published and is not repeated.
+    pub not_run: usize,
 }
 
 impl Repeated {
     /// Of an evaluation that ran.
     pub fn of(outcome: &Outcome) -> Repeated {
+        let judged = outcome.judged();
+        let verdict = |verdict| judged.iter().filter(|said| said.verdict == verdict).count();
         let rows = &outcome.findings.rows;
         let published = || rows.iter().filter(|row| row.deviation_pct.is_some());
         let own: Vec<(&Row, f64)> = published()
@@ -66,6 +77,10 @@ impl Repeated {
             unpublished: rows.len() - published().count(),
             claims: outcome.claims.len(),
             claims_that_hold: outcome.claims.iter().filter(|claim| claim.holds).count(),
+            statements: outcome.statements.len(),
+            repeated: verdict(Repetition::Repeated),
+            in_part: verdict(Repetition::InPart),
+            not_run: outcome.not_run.len(),
         }
     }
 }
@@ -100,6 +115,8 @@ mod tests {
             title: "Test",
             findings: Findings { rows, ..Findings::default() },
             claims: vec![claim(true), claim(false)],
+            statements: &[],
+            not_run: &[],
             runs: 1,
             events: 1,
             trace_hash: 0,

@@ -15,6 +15,7 @@ use crate::precision::Precision;
 use crate::repeated::Repeated;
 use crate::runner::{Execution, combined_hash, mix};
 use crate::setting::{CLUSTER, Point};
+use crate::statement::{Judged, NotRun};
 use crate::study::Study;
 use crate::tail::TailAtScale;
 use crate::theory::Theory;
@@ -236,8 +237,12 @@ pub struct ReproduceReport {
     pub repeated: Vec<Repeated>,
     /// Every figure, published and measured.
     pub rows: Vec<Row>,
-    /// Every statement, and whether it holds.
+    /// Everything that was judged, and whether it holds.
     pub claims: Vec<Claim>,
+    /// What the sources say, in their words, with verdicts; then what they do not say.
+    pub statements: Vec<Judged>,
+    /// What was published and is not repeated, with reasons.
+    pub not_run: Vec<NotRun>,
     /// Data of the pictures.
     pub figures: BTreeMap<&'static str, Figure>,
 }
@@ -259,6 +264,8 @@ impl ReproduceReport {
             repeated: outcomes.iter().map(Repeated::of).collect(),
             rows: Vec::new(),
             claims: Vec::new(),
+            statements: outcomes.iter().flat_map(Outcome::judged).collect(),
+            not_run: outcomes.iter().flat_map(|outcome| outcome.not_run).copied().collect(),
             figures: BTreeMap::new(),
         };
         for outcome in outcomes {

@@ -3,7 +3,7 @@
 mod pictures;
 mod rows;
 
-use slotcast_lab::{Claim, Outcome};
+use slotcast_lab::{Claim, Outcome, Repetition};
 
 use crate::data::{self, Data};
 use crate::number;
@@ -51,7 +51,12 @@ fn section(outcome: &Outcome) -> Section {
     }
     blocks.push(Block::Heading("Published and measured".into()));
     blocks.extend(rows::tables(rows).into_iter().map(Block::Table));
-    blocks.push(Block::Heading("What was concluded".into()));
+    blocks.push(Block::Heading("What the source says".into()));
+    blocks.push(Block::Table(statements_table(outcome)));
+    if !outcome.not_run.is_empty() {
+        blocks.push(Block::Table(not_run_table(outcome)));
+    }
+    blocks.push(Block::Heading("What was judged".into()));
     blocks.push(Block::Table(claims_table(&outcome.claims)));
     let answers: Vec<String> = [rows::published_answer(rows.iter()), rows::gain_answer(rows)]
         .into_iter()
@@ -88,6 +93,43 @@ fn claims_answer(claims: &[&Claim]) -> String {
         _ => format!("and {broken} of the {certain} that a right model must show do not"),
     };
     format!("{hold} of {all} claims hold, {must}")
+}
+
+/// What the source says in its words, and how much of it was repeated.
+fn statements_table(outcome: &Outcome) -> Table {
+    let judged = outcome.judged();
+    let said = judged.iter().filter(|said| said.verdict != Repetition::NotSaid);
+    let rows = said.map(|said| {
+        let tone = match said.verdict {
+            Repetition::Repeated => Tone::Good,
+            Repetition::NotRepeated => Tone::Bad,
+            Repetition::InPart | Repetition::NotSaid => Tone::Open,
+        };
+        let verdict = Cell { text: said.verdict.words().into(), tone };
+        let words = format!("“{}” ({})", said.words, said.place);
+        let fails = said.fails.join(", ");
+        vec![verdict, words.as_str().into(), said.scope.into(), fails.as_str().into()]
+    });
+    Table {
+        caption: "Statements of the source".into(),
+        columns: vec![words("verdict"), words("words"), words("scope"), words("but not")],
+        rows: rows.collect(),
+        notes: Vec::new(),
+        folded: false,
+    }
+}
+
+/// What was published and is not repeated.
+fn not_run_table(outcome: &Outcome) -> Table {
+    let rows = outcome.not_run.iter();
+    let rows = rows.map(|left| vec![left.place.into(), left.words.into(), left.reason.into()]);
+    Table {
+        caption: "Published and not repeated".into(),
+        columns: vec![words("where"), words("what"), words("why not")],
+        rows: rows.collect(),
+        notes: Vec::new(),
+        folded: true,
+    }
 }
 
 fn claims_table(claims: &[Claim]) -> Table {

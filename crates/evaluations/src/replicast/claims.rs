@@ -26,6 +26,8 @@ pub(super) fn claims(findings: &Findings) -> Vec<Claim> {
     }
     claims.extend(scaling(&means));
     claims.extend(small_chunks(&means));
+    claims.extend(compared(&means));
+    claims.extend(arrivals(&means));
     claims.extend(sorted_latencies(findings));
     claims.extend(thirty_initiators(&means));
     claims
@@ -218,6 +220,68 @@ fn small_chunks(means: &Means<'_>) -> Vec<Claim> {
         .collect()
 }
 
+/// Two protocols held against each other: alike, one ahead, or ahead by less.
+fn compared(means: &Means<'_>) -> Vec<Claim> {
+    let rate = |table: u32, chunk: &str, protocol: &str| {
+        means.get(&format!("table{table}/{chunk}/{protocol}/chunks_per_s"))
+    };
+    let over = |table, chunk, this, other| rate(table, chunk, this) / rate(table, chunk, other);
+    let mut claims = Vec::new();
+    let mut claim = |id: String, text: String, holds, measured| {
+        claims.push(Claim { id, text, holds, certain: true, measured });
+    };
+    let alike = over(2, "128KiB", "replicast-h", "replicast-m");
+    claim(
+        "similar/128KiB".into(),
+        "128 KiB, 400 MB/s: Replicast-H moves as much as Replicast-M, within 10 %".into(),
+        (alike - 1.0).abs() <= RATIO_TOLERANCE,
+        format!("{alike:.2} of it"),
+    );
+    for chunk in ["128KiB", "1MiB"] {
+        let ahead = over(3, chunk, "replicast-h", "uch-ccp");
+        claim(
+            format!("h-over-uch/{chunk}"),
+            format!("{chunk}, 1000 MB/s: Replicast-H moves more than UCH-CCP"),
+            ahead > 1.0,
+            format!("{ahead:.2} times as much"),
+        );
+    }
+    for (table, disk) in [(2, DISKS[0]), (3, DISKS[1])] {
+        let gain = ["16KiB", "128KiB", "1MiB"].map(|c| over(table, c, "replicast-m", "uch-ccp"));
+        claim(
+            format!("benefit/{disk}MBps"),
+            format!(
+                "{disk} MB/s: Replicast-M gains less over UCH-CCP at 16 KiB than at 128 KiB and 1 MiB"
+            ),
+            gain[0] < gain[1] && gain[0] < gain[2],
+            format!("16KiB {:.2}, 128KiB {:.2}, 1MiB {:.2} times", gain[0], gain[1], gain[2]),
+        );
+    }
+    claims
+}
+
+/// How often puts come to a group, and how long a bid is tentative.
+fn arrivals(means: &Means<'_>) -> [Claim; 2] {
+    let between = means.get("table5/128KiB/put_interarrival");
+    let trip = means.get("table5/round_trip");
+    [
+        Claim {
+            id: "arrivals/128KiB".into(),
+            text: "128 KiB, 1000 MB/s: the mean time between puts of a group is 25 to 75 us".into(),
+            holds: (25.0..=75.0).contains(&between),
+            certain: true,
+            measured: format!("{between:.1} us"),
+        },
+        Claim {
+            id: "round-trip".into(),
+            text: "A control message each way takes 7 us, rounded (derived, not measured)".into(),
+            holds: (6.5..7.5).contains(&trip),
+            certain: true,
+            measured: format!("{trip:.3} us"),
+        },
+    ]
+}
+
 /// "Replicast-M has consistently lower latency than UCH-CCP" (Figure 11).
 fn sorted_latencies(findings: &Findings) -> Option<Claim> {
     let figure = findings.figures.get("figure11")?;
@@ -257,6 +321,18 @@ fn thirty_initiators(means: &Means<'_>) -> Vec<Claim> {
                 certain: false,
                 measured: format!("uch-ccp {uch:.0}/s, replicast-m {m:.0}/s, replicast-h {h:.0}/s"),
             });
+            let used =
+                |protocol| means.get(&format!("{figure}/{disk}MBps/{protocol}/disk_utilization"));
+            let [uch, m, h] = PROTOCOLS.map(used);
+            claims.push(Claim {
+                id: format!("{figure}/{disk}MBps/utilization"),
+                text: format!(
+                    "30 initiators, {chunk}, {disk} MB/s: Replicast-M keeps the disks busiest"
+                ),
+                holds: m > h && m > uch,
+                certain: false,
+                measured: format!("uch-ccp {uch:.0} %, replicast-m {m:.0} %, replicast-h {h:.0} %"),
+            });
         }
         let ratios = PROTOCOLS.map(|protocol| get(1000, protocol) / get(400, protocol));
         let [uch, m, h] = ratios;
@@ -287,6 +363,8 @@ mod tests {
             row(table_id(cell, "mean_latency"), cell.mean_latency_us);
             row(table_id(cell, "chunks_per_s"), cell.chunks_per_s);
         }
+        row("table5/128KiB/put_interarrival".into(), 50.0);
+        row("table5/round_trip".into(), 7.0);
         for slow in tables_2_and_3().iter().filter(|cell| cell.table == 2) {
             let fast = tables_2_and_3().iter().find(|cell| {
                 (cell.table, cell.chunk_kib, cell.protocol) == (3, slow.chunk_kib, slow.protocol)
@@ -334,6 +412,15 @@ mod tests {
     #[test]
     fn what_was_not_measured_does_not_hold() {
         assert!(!broken(&Findings::default()).is_empty());
+    }
+
+    #[test]
+    fn what_is_said_of_two_protocols_can_fail() {
+        let mut findings = as_the_paper_says();
+        measure(&mut findings, "table2/128KiB/replicast-h/chunks_per_s", 60_000.0);
+        measure(&mut findings, "table2/16KiB/replicast-m/chunks_per_s", 900_000.0);
+        measure(&mut findings, "table5/128KiB/put_interarrival", 76.0);
+        assert_eq!(broken(&findings), ["similar/128KiB", "benefit/400MBps", "arrivals/128KiB"]);
     }
 
     #[test]

@@ -83,8 +83,15 @@ fn table_row(
 }
 
 pub(super) fn thirty_initiators(measured: &[Measured]) -> Findings {
-    let mut rows = figure_rows("figure12", 128, measured);
-    rows.extend(figure_rows("figure13", 1024, measured));
+    let mut rows = Vec::new();
+    for (figure, chunk_kib) in [("figure12", 128), ("figure13", 1024)] {
+        rows.extend(figure_rows(figure, chunk_kib, measured));
+        for (key, point) in bars(chunk_kib, measured) {
+            let id = format!("{figure}/{}MBps/{}/disk_utilization", key.disk_mbps, key.protocol);
+            let samples = per_seed(point, |r| r.disk_utilization * 100.0);
+            rows.push(Row::new(id, None, &samples, "%", Mode::AsPublished));
+        }
+    }
     for point in measured {
         let key = CellKey::of(&point.scenario);
         if key.chunk_kib == 16 {
@@ -171,6 +178,17 @@ fn scaling_rows(measured: &[Measured]) -> Vec<Row> {
 /// Table 5 follows from the throughput of Replicast-M in Table 3.
 fn table_5_rows(measured: &[Measured]) -> Vec<Row> {
     let mut rows = Vec::new();
+    if let Some(point) = measured.first() {
+        let network = &point.scenario.network;
+        let control = network.usable_rate().share(point.scenario.replicast.control_share);
+        let message = control.time_for(point.scenario.replicast.control_size);
+        let both_ways = (message + network.trip) * 2;
+        let id = "table5/round_trip".into();
+        rows.push(
+            Row::new(id, Some(TENTATIVE_US), &[both_ways.as_us_f64()], "us", Mode::AsPublished)
+                .derived_from("the scenario: a control message and a trip, twice"),
+        );
+    }
     for line in table_5() {
         let key =
             CellKey { disk_mbps: DISKS[1], chunk_kib: line.chunk_kib, protocol: "replicast-m" };

@@ -2,6 +2,7 @@
 //! and time slices on the simulated Lustre, beside the published figures; and what nobody published, the
 //! schedulers against each other on mixed tenants.
 
+mod bars;
 mod claims;
 mod experiment;
 mod nrs;
@@ -10,6 +11,7 @@ mod published;
 mod replicast_order;
 mod rows;
 mod runs;
+mod said;
 mod scale;
 mod sizes;
 mod slices;
@@ -61,4 +63,6 @@ pub const EVALUATION: Evaluation = Evaluation {
         },
     ],
     claims: claims::claims,
+    statements: said::STATEMENTS,
+    not_run: said::NOT_RUN,
 };

@@ -5,6 +5,7 @@ mod figures;
 mod keys;
 mod published;
 mod rows;
+mod said;
 
 use slotcast_lab::setting::{Points, Settings};
 use slotcast_lab::{
@@ -70,6 +71,8 @@ pub const EVALUATION: Evaluation = Evaluation {
         },
     ],
     claims: claims::claims,
+    statements: said::STATEMENTS,
+    not_run: said::NOT_RUN,
 };
 
 /// The runs of one point.
