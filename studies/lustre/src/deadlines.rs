@@ -19,6 +19,8 @@ pub(crate) struct ServerClock {
     present: u64,
     /// When the last request was finished, or the first one came after none were present.
     busy_since: Time,
+    /// It measures and estimates in whole seconds, rounded down.
+    whole_seconds: bool,
 }
 
 impl ServerClock {
@@ -30,7 +32,14 @@ impl ServerClock {
         };
         let (margin, extra) = (settings.early_margin, settings.early_extra);
         let early = settings.early.map(|rule| EarlyReplies::new(rule, margin, extra));
-        ServerClock { estimator, early, wake: None, present: 0, busy_since: Time::ZERO }
+        ServerClock {
+            estimator,
+            early,
+            wake: None,
+            present: 0,
+            busy_since: Time::ZERO,
+            whole_seconds: settings.whole_seconds,
+        }
     }
 
     /// A request came whose client waits until `deadline`; the early reply that is to be sent at once.
@@ -52,10 +61,14 @@ impl ServerClock {
     /// A request that came at `arrived` was executed, and is answered now.
     pub(crate) fn finished(&mut self, now: Time, id: RequestId, arrived: Time) {
         self.present -= 1;
-        let busy = now - self.busy_since;
-        self.busy_since = now;
-        if let Some(estimator) = &mut self.estimator {
-            estimator.finished(now, Finished { arrived, busy });
+        let took = self.rounded(now - arrived);
+        // What takes no whole second is no record.
+        if !self.whole_seconds || took > Span::ZERO {
+            let busy = now - self.busy_since;
+            self.busy_since = now;
+            if let Some(estimator) = &mut self.estimator {
+                estimator.finished(now, Finished { arrived: now.saturating_sub(took), busy });
+            }
         }
         if let Some(early) = &mut self.early {
             early.finished(id);
@@ -64,7 +77,16 @@ impl ServerClock {
 
     /// What a request must expect that finds `queued` others.
     pub(crate) fn estimate(&self, now: Time, queued: u64) -> Option<Span> {
-        self.estimator.as_ref()?.estimate(now, queued)
+        self.estimator.as_ref()?.estimate(now, queued).map(|span| self.rounded(span))
+    }
+
+    /// `span` as the server knows it.
+    fn rounded(&self, span: Span) -> Span {
+        const SECOND: u64 = 1_000_000_000;
+        match self.whole_seconds {
+            true => Span::from_ns(span.as_ns() / SECOND * SECOND),
+            false => span,
+        }
     }
 }
 
@@ -188,5 +210,7 @@ mod tests {
         // 2 + 1 + 1 seconds for three requests; six queued, and the one that asks.
         let mean = Span::from_ns(4_000_000_000 / 3);
         assert_eq!(clock.estimate(at(9), 6), Some(mean * 7));
+        clock.whole_seconds = true;
+        assert_eq!(clock.estimate(at(9), 6), Some(Span::from_secs(9)), "9.3 in whole seconds");
     }
 }

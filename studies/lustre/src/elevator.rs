@@ -32,7 +32,10 @@ pub(crate) struct Elevator {
     kind: ElevatorKind,
     limit: u64,
     unplug_at: usize,
+    front_merges: bool,
     held: Vec<DiskRequest>,
+    /// Where the request begins that was merged last, or came to an elevator without one.
+    last: Option<(Direction, u64)>,
     is_plugged: bool,
 }
 
@@ -53,7 +56,9 @@ impl Elevator {
             kind: settings.kind,
             limit: settings.merge_limit.as_bytes(),
             unplug_at: settings.unplug_at as usize,
+            front_merges: settings.front_merges,
             held: Vec::new(),
+            last: None,
             is_plugged: false,
         }
     }
@@ -74,18 +79,21 @@ impl Elevator {
             self.held[at].length += length;
             self.held[at].pieces.push(piece);
             self.join_next(at);
+            self.last = Some((direction, self.held[at].place));
             return Plug::Unchanged;
         }
         let front = self.find(direction, |held| held.place == place + length, length);
-        if let Some(at) = front.filter(|_| self.kind == ElevatorKind::Deadline) {
+        let any = self.front_merges && self.kind == ElevatorKind::Deadline;
+        let is_last = self.last == Some((direction, place + length));
+        if let Some(at) = front.filter(|_| any || is_last) {
             self.held[at].place = place;
             self.held[at].length += length;
             self.held[at].pieces.insert(0, piece);
-            if at > 0 {
-                self.join_next(at - 1);
-            }
+            let before = at.checked_sub(1).filter(|before| self.join_next(*before));
+            self.last = Some((direction, self.held[before.unwrap_or(at)].place));
             return Plug::Unchanged;
         }
+        self.last = self.last.or(Some((direction, place)));
         let was_empty = self.held.is_empty();
         let request = DiskRequest { direction, place, length, pieces: vec![piece] };
         let at = match self.kind {
@@ -108,6 +116,7 @@ impl Elevator {
     /// Hands over all that is held, in order.
     pub(crate) fn unplug(&mut self) -> impl Iterator<Item = DiskRequest> {
         self.is_plugged = false;
+        self.last = None;
         self.held.drain(..)
     }
 
@@ -122,9 +131,9 @@ impl Elevator {
         })
     }
 
-    /// Merges the request at `at` with the one behind it, if they are neighbours now.
-    fn join_next(&mut self, at: usize) {
-        let [first, second, ..] = &self.held[at..] else { return };
+    /// Merges the request at `at` with the one behind it, if they are neighbours now; whether it did.
+    fn join_next(&mut self, at: usize) -> bool {
+        let [first, second, ..] = &self.held[at..] else { return false };
         let fits = first.direction == second.direction
             && first.end() == second.place
             && first.length + second.length <= self.limit;
@@ -133,6 +142,7 @@ impl Elevator {
             self.held[at].length += second.length;
             self.held[at].pieces.extend(second.pieces);
         }
+        fits
     }
 }
 
@@ -148,7 +158,8 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     fn elevator(kind: ElevatorKind) -> Elevator {
-        Elevator::new(&ElevatorSettings { kind, ..ElevatorSettings::default() })
+        let front_merges = kind == ElevatorKind::Deadline;
+        Elevator::new(&ElevatorSettings { kind, front_merges, ..ElevatorSettings::default() })
     }
 
     fn drained(elevator: &mut Elevator) -> Vec<(u64, u64, Vec<u32>)> {
@@ -171,6 +182,27 @@ mod tests {
             [(4, 4, vec![4, 2, 3, 6]), (8, 1, vec![5]), (20, 1, vec![1])]
         );
         assert!(!elevator.is_plugged());
+    }
+
+    #[test]
+    fn in_the_original_a_request_merges_in_front_of_the_last_one_only() {
+        let mut elevator = Elevator::new(&ElevatorSettings::default());
+        fn write(elevator: &mut Elevator, place: u64, piece: u32) -> Plug {
+            elevator.add(Direction::Write, place * MIB, MIB, piece)
+        }
+        // 20 is the last that was touched, and stays so: 6 and 5 are neighbours, and do not merge.
+        for (place, piece) in [(20, 1), (6, 2), (5, 3), (19, 4), (18, 5)] {
+            write(&mut elevator, place, piece);
+        }
+        // 7 comes behind 6, which is then the last.
+        write(&mut elevator, 7, 6);
+        assert_eq!(write(&mut elevator, 4, 7), Plug::Unchanged);
+        let expected =
+            [(4, 1, vec![7]), (5, 1, vec![3]), (6, 2, vec![2, 6]), (18, 3, vec![5, 4, 1])];
+        assert_eq!(drained(&mut elevator), expected);
+        write(&mut elevator, 8, 8);
+        assert_eq!(write(&mut elevator, 7, 9), Plug::Unchanged, "8 is the last now");
+        assert_eq!(drained(&mut elevator), [(7, 2, vec![9, 8])]);
     }
 
     #[test]

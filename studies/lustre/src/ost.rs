@@ -2,14 +2,14 @@
 
 use rustc_hash::FxHashMap;
 use slotcast_engine::{Stream, Streams, TimerId};
-use slotcast_schedulers::{Request, Scheduler};
-use slotcast_units::{Size, Time};
+use slotcast_schedulers::{Direction, Request, Scheduler};
+use slotcast_units::{Size, Span, Time};
 
 use super::allocator::{Allocator, Mapped, ObjectMap};
 use super::cache::Cache;
 use super::deadlines::ServerClock;
-use super::disk::Disk;
-use super::scenario::LustreScenario;
+use super::disk::{Disk, around};
+use super::scenario::{LustreScenario, OstSettings};
 
 /// One OST on a server of its own: a ptlrpc service, whose threads execute what its scheduler gives them.
 #[derive(Debug)]
@@ -81,6 +81,24 @@ impl Ost {
     pub(crate) fn map(&mut self, object: u64, offset: u64, length: u64) -> Mapped {
         let map = self.objects.entry(object).or_default();
         self.allocator.map(map, offset, Size::from_bytes(length))
+    }
+
+    /// How long that takes: new blocks the whole time, those that were taken before a fifth of it, and finding
+    /// those to read a twentieth.
+    pub(crate) fn map_time(
+        &mut self,
+        settings: &OstSettings,
+        direction: Direction,
+        mapped: Mapped,
+    ) -> Span {
+        let whole = settings.allocation_time;
+        let middle = match direction {
+            Direction::Read => whole / 20,
+            Direction::Write if mapped.is_new => whole,
+            Direction::Write => whole / 5,
+        };
+        let jitter = middle.as_ns() * u64::from(settings.allocation_jitter.as_ppm()) / 1_000_000;
+        around(middle, Span::from_ns(jitter), &mut self.random)
     }
 
     /// Takes blocks for the first `size` bytes of an object, as if it had been written at once.

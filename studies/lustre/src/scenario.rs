@@ -94,13 +94,21 @@ pub struct OstSettings {
     /// Service threads. A thread is held from the moment at which it takes a request until the data is on
     /// disk, or with the client.
     pub threads: u32,
-    /// Time to allocate or look up the blocks of a request.
+    /// Time to take new blocks for a write. One into blocks that were taken before needs a fifth of it, a read,
+    /// which looks them up, a twentieth.
     pub allocation_time: Span,
+    /// Part of these times that is random, at most, either way.
+    pub allocation_jitter: Share,
 }
 
 impl Default for OstSettings {
     fn default() -> OstSettings {
-        OstSettings { count: 1, threads: 64, allocation_time: Span::from_us(200) }
+        OstSettings {
+            count: 1,
+            threads: 64,
+            allocation_time: Span::from_us(200),
+            allocation_jitter: Share::from_percent(20),
+        }
     }
 }
 
@@ -140,6 +148,9 @@ pub struct ElevatorSettings {
     /// Whether the disk starts nothing while the elevator is plugged, not even what has left it before:
     /// so it was in the original simulator.
     pub plug_holds_disk: bool,
+    /// Whether a request merges with any that lies behind it. The original simulator finds such a one, and then
+    /// merges only with the request that it touched last.
+    pub front_merges: bool,
 }
 
 impl Default for ElevatorSettings {
@@ -150,6 +161,7 @@ impl Default for ElevatorSettings {
             unplug_delay: Span::from_ms(3),
             unplug_at: 8,
             plug_holds_disk: true,
+            front_merges: false,
         }
     }
 }
@@ -271,6 +283,9 @@ pub struct TimeoutSettings {
     pub at_least: Span,
     /// Longest timeout.
     pub at_most: Span,
+    /// Servers measure and estimate in whole seconds, rounded down, as Lustre and the original simulator do; off
+    /// unless that is looked into.
+    pub whole_seconds: bool,
     /// Whether and when servers grant more time.
     pub early: Option<EarlyRule>,
     /// How long before a deadline they do.
@@ -291,6 +306,7 @@ impl Default for TimeoutSettings {
             first: Span::ZERO,
             at_least: Span::from_secs(5),
             at_most: Span::from_secs(600),
+            whole_seconds: false,
             early: None,
             early_margin: Span::from_secs(5),
             early_extra: Span::from_secs(20),

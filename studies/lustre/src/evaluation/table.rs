@@ -147,6 +147,7 @@ const SIZE: Kind = size(Size::ZERO, Size::from_mib(1 << 30));
 const RATE: Kind = rate();
 const SPAN: Kind = span(Span::ZERO, Span::from_secs(86_400));
 const PART: Kind = share(Share::from_percent(1), Share::from_percent(99));
+const PART_OR_ALL: Kind = share(Share::ZERO, Share::ONE);
 const FACTOR: Kind = share(Share::ZERO, Share::from_percent(1000));
 
 const SIMULATOR: &str = "Lustre-Simulator 950d9e2";
@@ -221,7 +222,12 @@ static ALL: &[Setting<Stated>] = &[
     whole!(network.message, SIZE, "Size of a message without data."),
     whole!(ost.count, count(1, 100_000), "Object storage targets."),
     whole!(ost.threads, count(1, 100_000), "Service threads of each."),
-    whole!(ost.allocation_time, SPAN, "Time to allocate or look up the blocks of a request."),
+    whole!(
+        ost.allocation_time,
+        SPAN,
+        "Time to take blocks; a fifth if taken before, a twentieth to read."
+    ),
+    whole!(ost.allocation_jitter, PART_OR_ALL, "Part of it that is random."),
     whole!("scheduler.policy", policy.policy, choice::<PolicyName>(), "Order of execution."),
     whole!(scheduler quantum, count(0, 1_000_000), "Requests in a turn; 0 for the policy's default."),
     whole!(scheduler epoch, SPAN, "Length of an epoch of time slices.", SLICES),
@@ -237,6 +243,11 @@ static ALL: &[Setting<Stated>] = &[
     whole!(elevator.unplug_delay, SPAN, "How long an elevator stays plugged."),
     whole!(elevator.unplug_at, count(1, 100_000), "Requests that unplug it."),
     whole!(elevator.plug_holds_disk, Kind::Switch, "Whether the disk starts nothing meanwhile."),
+    whole!(
+        elevator.front_merges,
+        Kind::Switch,
+        "Merge with any request behind, not the last touched only."
+    ),
     whole!(disk.members, count(1, 1000), "Members of the RAID0."),
     whole!(disk.chunk, SIZE, "Bytes on one member before the next one's turn."),
     whole!(disk.read_rate, RATE, "Rate of a member, reading."),
@@ -266,6 +277,12 @@ static ALL: &[Setting<Stated>] = &[
     whole!(timeout.first, SPAN, "If set, the timeout before the first reply."),
     whole!(timeout.at_least, SPAN, "Shortest timeout.", ESTIMATES),
     whole!(timeout.at_most, SPAN, "Longest timeout.", ESTIMATES),
+    whole!(
+        timeout.whole_seconds,
+        Kind::Switch,
+        "Servers measure and estimate in whole seconds.",
+        ESTIMATES
+    ),
     whole!("timeout.early", early, choice::<EarlyName>(), "When servers grant more time."),
     whole!(timeout.early_margin, SPAN, "How long before a deadline they do.", EARLY),
     whole!(timeout.early_extra, SPAN, "How much they grant.", EARLY),

@@ -17,11 +17,12 @@ impl LustreModel {
         let rpc = self.rpcs.get_mut(number);
         let Request { object, offset, length, .. } = rpc.request;
         let (offset, left) = (offset + rpc.mapped, length.as_bytes() - rpc.mapped);
-        let mapped = self.osts[rpc.ost as usize].map(object.0, offset, left);
+        let ost = &mut self.osts[rpc.ost as usize];
+        let mapped = ost.map(object.0, offset, left);
+        let span = ost.map_time(&self.scenario.ost, rpc.request.direction, mapped);
         rpc.mapped += mapped.length;
         rpc.piece = (mapped.place, mapped.length);
         rpc.pieces += 1;
-        let span = self.scenario.ost.allocation_time;
         agenda.after(span, LustreEvent::Mapped { rpc: number });
     }
 

@@ -41,7 +41,8 @@ pub struct EarlyReplies {
 }
 
 impl EarlyReplies {
-    /// Replies go out `margin` before a deadline and grant `extra` more, counted from the deadline.
+    /// Replies go out `margin` before a deadline and grant `extra`, counted from when they are sent, as Lustre does; from
+    /// the deadline, if that would not be more than the client allows.
     ///
     /// # Panics
     /// If `extra` is zero: replies would never end.
@@ -88,7 +89,11 @@ impl EarlyReplies {
             if deadline.saturating_sub(self.margin) > now {
                 return;
             }
-            let until = deadline.max(now).saturating_add(self.extra);
+            let granted = now.saturating_add(self.extra);
+            let until = match granted > deadline {
+                true => granted,
+                false => deadline.saturating_add(self.extra),
+            };
             self.sorted.pop_first();
             self.sorted.insert((until, request));
             self.deadlines.insert(request, until);
@@ -126,10 +131,21 @@ mod tests {
         early.due(at(44), &mut sent);
         assert_eq!((sent.len(), early.wake_at()), (0, Some(at(45))));
         early.due(at(45), &mut sent);
-        assert_eq!(sent, [Extension { request: RequestId(1), until: at(70) }]);
-        assert_eq!(early.wake_at(), Some(at(65)));
+        assert_eq!(sent, [Extension { request: RequestId(1), until: at(65) }]);
+        assert_eq!(early.wake_at(), Some(at(60)));
         early.finished(RequestId(1));
         assert_eq!(early.wake_at(), None);
+    }
+
+    #[test]
+    fn a_reply_grants_more_time_even_with_a_margin_longer_than_its_grant() {
+        let (margin, extra) = (Span::from_secs(30), Span::from_secs(20));
+        let mut early = EarlyReplies::new(EarlyRule::BeforeDeadline, margin, extra);
+        early.arrived(at(0), RequestId(1), at(50), None);
+        let mut sent = Vec::new();
+        early.due(at(20), &mut sent);
+        assert_eq!(sent, [Extension { request: RequestId(1), until: at(70) }]);
+        assert_eq!(early.wake_at(), Some(at(40)));
     }
 
     #[test]
