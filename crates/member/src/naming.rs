@@ -26,9 +26,6 @@ pub(crate) enum Wish {
     Answer(RequestNumber, NameAnswer),
 }
 
-/// How long a node waits before it asks again which stores another one has.
-const ASKS_STORES: Span = Span::from_secs(1);
-
 /// The acceptors of a node, and its requests.
 #[derive(Debug)]
 pub(crate) struct Naming {
@@ -41,6 +38,8 @@ pub(crate) struct Naming {
     next_look: Time,
     /// Until when it is waited for stores that do not open.
     waits_until: Time,
+    /// From one look to the next.
+    looks_every: Span,
     wishes: Vec<Wish>,
 }
 
@@ -62,6 +61,7 @@ impl Naming {
             stores: BTreeMap::new(),
             next_look: Time::ZERO,
             waits_until,
+            looks_every: config.times.stores,
             wishes: Vec::new(),
         };
         for target in targets {
@@ -233,7 +233,7 @@ impl Naming {
             }
         }
         let is_over = found.is_empty() && unknown.is_empty();
-        self.next_look = if is_over { Time::NEVER } else { now + ASKS_STORES };
+        self.next_look = if is_over { Time::NEVER } else { now + self.looks_every };
         (found, unknown)
     }
 

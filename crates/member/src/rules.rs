@@ -155,6 +155,7 @@ impl Rules {
             patience: (self.answers * 4).max(Span::from_ms(20)),
             silence: self.refuse_after + Span::from_ms(300),
             most: Span::from_secs(10),
+            stores: Span::from_secs(1),
         }
     }
 

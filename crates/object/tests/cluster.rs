@@ -129,6 +129,7 @@ const TIMES: NameTimes = NameTimes {
     patience: Span::from_ms(20),
     silence: Span::from_secs(1),
     most: Span::from_secs(5),
+    stores: Span::from_secs(1),
 };
 
 impl Cluster {

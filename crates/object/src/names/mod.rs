@@ -79,6 +79,8 @@ pub struct NameTimes {
     pub silence: Span,
     /// For how long it goes on at all.
     pub most: Span,
+    /// After which another node is asked again which stores it has, while it is not known who votes.
+    pub stores: Span,
 }
 
 /// All requests about names that a node has under way; see the [module](self).
