@@ -172,7 +172,12 @@ impl Names {
         let is_queued = |key: &Key| self.queues.get(key).is_some_and(|queue| queue.contains(&id));
         match task.machine.key().filter(|key| !is_queued(key)).cloned() {
             Some(key) => self.enqueue(now, id, key, groups, effects),
-            None => self.go_on(now, id, next, groups, effects),
+            None => {
+                // While it was held it was not to be given up.
+                let due = task.due;
+                self.wake_at(due, id);
+                self.go_on(now, id, next, groups, effects);
+            }
         }
     }
 
