@@ -127,20 +127,24 @@ impl Naming {
         self.ask(now, effects, groups);
     }
 
-    /// The chunk of a change is stored, or will not be.
+    /// The chunk of a change is stored, or will not be. False if the change was answered before that.
     pub(crate) fn chunk_ended(
         &mut self,
         now: Time,
         number: RequestNumber,
         is_stored: bool,
         groups: &GroupMap,
-    ) {
+    ) -> bool {
         let mut effects = Vec::new();
-        match is_stored {
-            true => self.names.release(now, number.0, groups, &mut effects),
+        let is_open = match is_stored {
+            true => {
+                self.names.release(now, number.0, groups, &mut effects);
+                true
+            }
             false => self.names.withdraw(now, number.0, groups, &mut effects),
-        }
+        };
         self.ask(now, effects, groups);
+        is_open
     }
 
     /// An operation on rows has ended.

@@ -91,10 +91,12 @@ impl Member {
             return false;
         }
         let is_stored = failure.is_none();
+        let mut is_open = true;
         self.with_names(now, |naming, member| {
-            naming.chunk_ended(now, number, is_stored, &member.groups);
+            is_open = naming.chunk_ended(now, number, is_stored, &member.groups);
         });
-        if let Some(failure) = failure {
+        // Nobody is told twice: the condition may not have held.
+        if let Some(failure) = failure.filter(|_| is_open) {
             self.reply(number, Answer::Put(Err(failure)));
         }
         true

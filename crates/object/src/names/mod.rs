@@ -181,17 +181,17 @@ impl Names {
         }
     }
 
-    /// A change that was held is not made. Nobody is told, and it does not take effect.
+    /// A change that was held is not made. Nobody is told, and it does not take effect. False if it was answered already:
+    /// its condition did not hold.
     pub fn withdraw(
         &mut self,
         now: Time,
         number: u64,
         groups: &GroupMap,
         effects: &mut Vec<NamesEffect>,
-    ) {
-        if let Some(id) = self.held.remove(&number) {
-            self.end(now, id, groups, effects);
-        }
+    ) -> bool {
+        let held = self.held.remove(&number);
+        held.is_some_and(|id| self.end(now, id, groups, effects).is_some())
     }
 
     fn start(
