@@ -252,7 +252,8 @@ mod tests {
             prop_assert!(bytes.is_sorted());
             let probe = Name::new(probe).expect("a name");
             for (key, bytes) in keys.iter().zip(&bytes) {
-                prop_assert_eq!(Key::read(bytes).as_ref(), Some(key));
+                let read = Key::read(bytes);
+                prop_assert_eq!(read.as_ref(), Some(key));
                 let slot = SlotId { bucket: BucketId(1), number: 1 };
                 let is_in = *bytes >= slot.after(None) && slot.end().is_none_or(|end| *bytes < end);
                 prop_assert_eq!(is_in, key.slot == slot);

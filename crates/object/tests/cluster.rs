@@ -231,7 +231,7 @@ impl Cluster {
         for effect in effects {
             match effect {
                 AcceptorEffect::Rows(id, op) => self.nodes[n].rows.waiting.push((id, op)),
-                AcceptorEffect::Answer(to, answer) => self.send(node, to, Message::Answer(answer)),
+                AcceptorEffect::Answer(to, answer) => self.send(node, to, &Message::Answer(answer)),
                 AcceptorEffect::Changed => {
                     let voters = self.rosters.of(GroupId(0)).expect("voters").clone();
                     let mut effects = Vec::new();
@@ -248,14 +248,14 @@ impl Cluster {
             match effect {
                 NamesEffect::Ask(question) => {
                     let to = question.to.target.0;
-                    self.send(node, to, Message::Question(question));
+                    self.send(node, to, &Message::Question(question));
                 }
                 NamesEffect::Answer(number, answer) => self.told(n, number, answer),
             }
         }
     }
 
-    fn send(&mut self, from: u32, to: u32, message: Message) {
+    fn send(&mut self, from: u32, to: u32, message: &Message) {
         // As it is on the wire.
         let message = Message::decode(&message.encode()).expect("a message");
         let lost = u64::from(self.faults.lost);

@@ -144,7 +144,7 @@ enum Pending {
     Page(Whom, Stamp, PageAsk),
 }
 
-/// The rows of one target; see the [module](self). A host that loses what was not on stable storage makes another
+/// The rows of one target, of all registers that it is a voter of. A host that loses what was not on stable storage makes another
 /// one.
 #[derive(Debug)]
 pub struct Acceptor {

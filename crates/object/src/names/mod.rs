@@ -83,7 +83,7 @@ pub struct NameTimes {
     pub stores: Span,
 }
 
-/// All requests about names that a node has under way; see the [module](self).
+/// All requests about names that a node has under way: each asks the voters of its register until there is an answer.
 #[derive(Debug)]
 pub struct Names {
     times: NameTimes,

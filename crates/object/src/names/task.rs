@@ -66,6 +66,8 @@ impl Task {
         match self.machine {
             // Its chunk is on its way.
             Machine::Update { is_held: true, .. } | Machine::Waiting(_, true) => Time::NEVER,
+            // Others of this node change the name before it.
+            Machine::Waiting(_, false) => self.began + times.most,
             // There may be one soon, as at the first start of a cluster.
             _ if self.waits_for_map => self.began + times.most,
             _ => (self.heard + times.silence).min(self.began + times.most),
