@@ -23,7 +23,7 @@ use crate::member::Member;
 /// An [`Input`] that is kept.
 #[derive(Debug, Clone, PartialEq)]
 enum Heard {
-    Request(RequestNumber, Request),
+    Request(RequestNumber, Box<Request>),
     /// As it is on the wire, sealed with a key that is no secret.
     Datagram {
         from: SocketAddr,
@@ -85,7 +85,7 @@ impl Tape {
     /// The member is told something. What it wants follows with [`Tape::did`].
     pub fn heard(&mut self, now: Time, input: &Input<'_>) {
         let heard = match input {
-            Input::Request(number, request) => Heard::Request(*number, request.clone()),
+            Input::Request(number, request) => Heard::Request(*number, Box::new(request.clone())),
             Input::Datagram { from, via, datagram } => {
                 let mut bytes = Vec::new();
                 datagram.encode(&self.key, &mut bytes);
@@ -140,7 +140,7 @@ impl Tape {
         for (entry, (now, heard, did)) in self.entries.iter().enumerate() {
             effects.clear();
             let input = match heard.clone() {
-                Heard::Request(number, request) => Input::Request(number, request),
+                Heard::Request(number, request) => Input::Request(number, *request),
                 Heard::Datagram { from, via, ref bytes } => {
                     // It was sealed here, so it is read unless the tape is damaged.
                     let Ok(datagram) = Datagram::decode(&self.key, bytes) else {
