@@ -48,7 +48,7 @@ fn every_error_is_json_and_names_what_is_wrong() {
         ("GET /v1/content/nonsense", 400, "not an address"),
         ("GET /v1/content/%ff", 400, ""),
         (&format!("GET /v1/content/{absent}"), 404, "is not stored here"),
-        ("GET /v2/content", 404, "/v2/content"),
+        ("GET /v3/content", 404, "/v3/content"),
         ("DELETE /v1/content", 405, "DELETE"),
         ("PUT /metrics", 405, "PUT"),
     ] {

@@ -15,7 +15,7 @@ use crate::input::{ChangeRequest, RequestNumber};
 
 /// What the naming of a node wants of the member around it.
 #[derive(Debug)]
-pub(crate) enum Wish {
+pub(crate) enum NamingEffect {
     /// Carry this out.
     Rows(TargetId, RowsOpId, RowsOp),
     /// Ask a voter at another node.
@@ -40,7 +40,7 @@ pub(crate) struct Naming {
     waits_until: Time,
     /// From one look to the next.
     looks_every: Span,
-    wishes: Vec<Wish>,
+    to_do: Vec<NamingEffect>,
 }
 
 impl Naming {
@@ -62,7 +62,7 @@ impl Naming {
             next_look: Time::ZERO,
             waits_until,
             looks_every: config.times.stores,
-            wishes: Vec::new(),
+            to_do: Vec::new(),
         };
         for target in targets {
             let mut effects = Vec::new();
@@ -87,8 +87,8 @@ impl Naming {
         self.waits_until > Time::ZERO && self.acceptors.values().any(Acceptor::is_opening)
     }
 
-    pub(crate) fn take_wishes(&mut self) -> Vec<Wish> {
-        core::mem::take(&mut self.wishes)
+    pub(crate) fn take_effects(&mut self) -> Vec<NamingEffect> {
+        core::mem::take(&mut self.to_do)
     }
 
     /// Does what is due.
@@ -206,7 +206,7 @@ impl Naming {
             }
             Message::WhichStores => {
                 let stores = Message::Stores(self.own_stores());
-                self.wishes.push(Wish::Say(node, stores));
+                self.to_do.push(NamingEffect::Say(node, stores));
             }
             Message::Stores(stores) => {
                 let its = stores.into_iter().filter(|store| is_its(store.target));
@@ -290,12 +290,12 @@ impl Naming {
         for effect in effects {
             match effect {
                 NamesEffect::Answer(number, answer) => {
-                    self.wishes.push(Wish::Answer(RequestNumber(number), answer));
+                    self.to_do.push(NamingEffect::Answer(RequestNumber(number), answer));
                 }
                 NamesEffect::Ask(question) => {
                     let target = question.to.target;
                     let Some(acceptor) = self.acceptors.get_mut(&target) else {
-                        self.wishes.push(Wish::Ask(question));
+                        self.to_do.push(NamingEffect::Ask(question));
                         continue;
                     };
                     let mut effects = Vec::new();
@@ -316,14 +316,16 @@ impl Naming {
     ) {
         for effect in effects {
             match (effect, groups) {
-                (AcceptorEffect::Rows(id, op), _) => self.wishes.push(Wish::Rows(target, id, op)),
+                (AcceptorEffect::Rows(id, op), _) => {
+                    self.to_do.push(NamingEffect::Rows(target, id, op))
+                }
                 (AcceptorEffect::Answer(node, answer), Some(groups)) if node == self.node => {
                     let mut effects = Vec::new();
                     self.names.answered(now, answer, groups, &mut effects);
                     self.ask(now, effects, groups);
                 }
                 (AcceptorEffect::Answer(node, answer), _) => {
-                    self.wishes.push(Wish::Say(node, Message::Answer(answer)));
+                    self.to_do.push(NamingEffect::Say(node, Message::Answer(answer)));
                 }
                 (AcceptorEffect::Changed, Some(groups)) => {
                     self.next_look = self.next_look.min(now);

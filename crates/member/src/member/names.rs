@@ -11,11 +11,11 @@ use slotcast_units::Time;
 use super::Member;
 use crate::effect::{Answer, Effect};
 use crate::input::{ChangeRequest, RequestNumber};
-use crate::naming::{Naming, Wish};
+use crate::naming::{Naming, NamingEffect};
 use slotcast_object::{Key, NameRequest, RowsError, RowsOpId, RowsOutput};
 
 impl Member {
-    /// Lets its naming do something, and carries out what that wishes.
+    /// Lets its naming do something, and carries out what that wants.
     fn with_names(&mut self, now: Time, act: impl FnOnce(&mut Naming, &Member)) {
         let Some(mut naming) = self.naming.take() else { return };
         act(&mut naming, self);
@@ -24,15 +24,15 @@ impl Member {
     }
 
     pub(super) fn carry_out_names(&mut self, now: Time) {
-        let wishes = self.naming.as_mut().map(|naming| naming.take_wishes()).unwrap_or_default();
-        for wish in wishes {
-            match wish {
-                Wish::Rows(target, id, op) => {
+        let to_do = self.naming.as_mut().map(|naming| naming.take_effects()).unwrap_or_default();
+        for effect in to_do {
+            match effect {
+                NamingEffect::Rows(target, id, op) => {
                     self.outbox.effects.push(Effect::Rows(target, id, op));
                 }
-                Wish::Ask(question) => self.ask_voter(now, question),
-                Wish::Say(node, message) => self.write_letter(now, node, &message),
-                Wish::Answer(number, answer) => self.reply(number, Answer::Names(answer)),
+                NamingEffect::Ask(question) => self.ask_voter(now, question),
+                NamingEffect::Say(node, message) => self.write_letter(now, node, &message),
+                NamingEffect::Answer(number, answer) => self.reply(number, Answer::Names(answer)),
             }
         }
     }
