@@ -317,7 +317,7 @@ impl Naming {
         for effect in effects {
             match (effect, groups) {
                 (AcceptorEffect::Rows(id, op), _) => {
-                    self.to_do.push(NamingEffect::Rows(target, id, op))
+                    self.to_do.push(NamingEffect::Rows(target, id, op));
                 }
                 (AcceptorEffect::Answer(node, answer), Some(groups)) if node == self.node => {
                     let mut effects = Vec::new();

@@ -116,7 +116,7 @@ impl Cluster {
                 heard.is_some_and(|heard| disk.wiped_at.is_some_and(|at| at < *heard));
             let has_it = match host.target(**target).filter(|_| host.is_open(**target)) {
                 // Its record may still be on the disk when it was removed.
-                Some(open) => open.has(chunk),
+                Some(open) => open.has(chunk) && disk.disk.has_flushed(chunk),
                 None => disk.disk.has_flushed(chunk),
             };
             (disk.harmed && !is_known_empty) || has_it
