@@ -193,6 +193,11 @@ impl Tape {
         kinds
     }
 
+    /// The first entry in which something of this kind was heard, counted from 0: see [`Tape::kinds`].
+    pub fn first(&self, kind: &str) -> Option<usize> {
+        self.entries.iter().position(|(_, heard, _)| heard.name() == kind)
+    }
+
     /// Without one of its entries, counted from 0: what was heard then has never been heard.
     ///
     /// # Panics
