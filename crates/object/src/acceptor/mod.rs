@@ -343,6 +343,7 @@ impl Acceptor {
         let answers = core::mem::take(&mut self.answers);
         self.writing = Some(Writing { keys, has_fence, answers });
         self.start(Pending::Write, RowsOp::Write(writes), effects);
+        self.forget_unused();
     }
 
     fn forget_unused(&mut self) {
