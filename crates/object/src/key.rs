@@ -80,11 +80,17 @@ impl SlotId {
         from
     }
 
-    /// Where its rows end; none if they may go on to the last one of all.
-    pub fn end(self) -> Option<Vec<u8>> {
-        let bucket = u128::from(self.bucket.0) << 32;
-        let next = (bucket | u128::from(self.number)) + 1;
-        (next < 1 << 96).then(|| next.to_be_bytes()[4..].to_vec())
+    /// Where the rows of names that begin with `prefix` end, of all its names if that is empty; none if they may go on to
+    /// the last one of all.
+    pub fn past(self, prefix: &str) -> Option<Vec<u8>> {
+        let mut end = self.from(prefix);
+        while let Some(last) = end.pop() {
+            if last < u8::MAX {
+                end.push(last + 1);
+                return Some(end);
+            }
+        }
+        None
     }
 }
 
@@ -255,7 +261,7 @@ mod tests {
                 let read = Key::read(bytes);
                 prop_assert_eq!(read.as_ref(), Some(key));
                 let slot = SlotId { bucket: BucketId(1), number: 1 };
-                let is_in = *bytes >= slot.after(None) && slot.end().is_none_or(|end| *bytes < end);
+                let is_in = *bytes >= slot.after(None) && slot.past("").is_none_or(|end| *bytes < end);
                 prop_assert_eq!(is_in, key.slot == slot);
                 prop_assert_eq!(*bytes >= key.slot.after(Some(&probe)), key.name > probe);
                 prop_assert_eq!(*bytes >= key.slot.from(probe.as_str()), key.name >= probe);

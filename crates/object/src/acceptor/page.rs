@@ -33,11 +33,7 @@ impl Acceptor {
             From::After(name) => page.slot.after(Some(name)).max(first),
             From::At(text) => page.slot.from(text).max(first),
         };
-        let before = after_prefix(page.slot.from(&page.prefix)).or_else(|| page.slot.end());
-        let before = match (before, page.slot.end()) {
-            (Some(before), Some(end)) => Some(before.min(end)),
-            (before, end) => before.or(end),
-        };
+        let before = page.slot.past(&page.prefix);
         let scan = RowsOp::Scan { from, before, limit: page.limit.clamp(1, MAX_PAGE) };
         self.start(Pending::Page(whom, stamp, page), scan, effects);
     }
@@ -63,25 +59,14 @@ impl Acceptor {
     }
 }
 
-/// The least text that is greater than all that begin with `prefix`.
-fn after_prefix(mut prefix: Vec<u8>) -> Option<Vec<u8>> {
-    while let Some(last) = prefix.pop() {
-        if last < u8::MAX {
-            prefix.push(last + 1);
-            return Some(prefix);
-        }
-    }
-    None
-}
-
 fn page(ask: &PageAsk, rows: &[KeyValue], is_all: bool) -> Option<PageRows> {
-    let (mut page, mut bytes) = (Vec::new(), 0);
+    let (mut page, mut bytes, mut last) = (Vec::new(), 0, None);
     for (key, value) in rows {
-        let name = Key::read(key)?.name;
         if bytes > MAX_PAGE_BYTES {
-            let up_to = Key::read(&rows[rows.iter().position(|row| row.0 == *key)? - 1].0)?.name;
-            return Some(PageRows { rows: page, up_to: Some(up_to) });
+            return Some(PageRows { rows: page, up_to: last });
         }
+        let name = Key::read(key)?.name;
+        last = Some(name.clone());
         let row: Row<NameRecord> = code::decode(value)?;
         // Of what was only promised nobody was told.
         if let (ballot, Some(record)) = row.accepted() {
@@ -92,12 +77,7 @@ fn page(ask: &PageAsk, rows: &[KeyValue], is_all: bool) -> Option<PageRows> {
             page.push(PageRow { name, ballot, versions });
         }
     }
-    let last = rows.last().filter(|_| !is_all);
-    let up_to = match last {
-        Some((key, _)) => Some(Key::read(key)?.name),
-        None => None,
-    };
-    Some(PageRows { rows: page, up_to })
+    Some(PageRows { rows: page, up_to: last.filter(|_| !is_all) })
 }
 
 /// About how many bytes it takes.
