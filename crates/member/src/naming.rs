@@ -32,7 +32,6 @@ pub(crate) struct Naming {
     node: u32,
     names: Names,
     acceptors: BTreeMap<TargetId, Acceptor>,
-    rosters: Rosters,
     /// The stores of targets at other nodes, as those have said.
     stores: BTreeMap<TargetId, u64>,
     next_look: Time,
@@ -46,18 +45,18 @@ pub(crate) struct Naming {
 impl Naming {
     /// Opens the acceptors of these targets. Requests are numbered from `first` on.
     pub(crate) fn new(
+        (now, waits_until): (Time, Time),
         node: u32,
-        config: NamesConfig,
+        config: &NamesConfig,
         first: u32,
         targets: impl Iterator<Item = TargetId>,
-        waits_until: Time,
+        groups: &GroupMap,
     ) -> Naming {
         let first = u64::from(first) << 32;
         let mut naming = Naming {
             node,
             names: Names::new(config.times, config.salt, first),
             acceptors: BTreeMap::new(),
-            rosters: config.rosters,
             stores: BTreeMap::new(),
             next_look: Time::ZERO,
             waits_until,
@@ -68,13 +67,13 @@ impl Naming {
             let mut effects = Vec::new();
             let acceptor = Acceptor::open(target, &mut effects);
             naming.acceptors.insert(target, acceptor);
-            naming.carry_out(Time::ZERO, target, effects, None);
+            naming.carry_out(now, target, effects, groups);
         }
         naming
     }
 
     pub(crate) fn rosters(&self) -> &Rosters {
-        &self.rosters
+        self.names.rosters()
     }
 
     pub(crate) fn wakes_at(&self) -> Time {
@@ -158,28 +157,29 @@ impl Naming {
         let Some(acceptor) = self.acceptors.get_mut(&target) else { return };
         let mut effects = Vec::new();
         acceptor.ended(op, result, &mut effects);
-        self.carry_out(now, target, effects, Some(groups));
+        self.carry_out(now, target, effects, groups);
     }
 
     /// The cluster map says who votes.
     pub(crate) fn learn(&mut self, now: Time, rosters: Rosters, groups: &GroupMap) {
-        self.rosters = rosters.clone();
+        let mut effects = Vec::new();
+        self.names.learn(now, rosters, groups, &mut effects);
         self.next_look = self.next_look.min(now);
+        // Those here know it before they are asked.
         for target in self.acceptors.keys().copied().collect::<Vec<_>>() {
             self.teach(now, target, groups);
         }
-        let mut effects = Vec::new();
-        self.names.learn(now, rosters, groups, &mut effects);
         self.ask(now, effects, groups);
     }
 
     fn teach(&mut self, now: Time, target: TargetId, groups: &GroupMap) {
         let Some((group, _)) = groups.find(target) else { return };
-        let Some(voters) = self.rosters.of(group) else { return };
+        let rosters = self.names.rosters();
+        let Some(voters) = rosters.of(group) else { return };
         let Some(acceptor) = self.acceptors.get_mut(&target) else { return };
         let mut effects = Vec::new();
-        acceptor.learn(self.rosters.epoch, voters, &mut effects);
-        self.carry_out(now, target, effects, Some(groups));
+        acceptor.learn(rosters.epoch, voters, &mut effects);
+        self.carry_out(now, target, effects, groups);
     }
 
     /// Another node says something. `is_its` tells which targets are its own: it speaks for no others.
@@ -197,7 +197,7 @@ impl Naming {
                 let Some(acceptor) = self.acceptors.get_mut(&target) else { return };
                 let mut effects = Vec::new();
                 acceptor.ask(node, question, &mut effects);
-                self.carry_out(now, target, effects, Some(groups));
+                self.carry_out(now, target, effects, groups);
             }
             Message::Answer(answer) if is_its(answer.from.target) => {
                 let mut effects = Vec::new();
@@ -229,7 +229,7 @@ impl Naming {
         groups: &GroupMap,
     ) -> (BTreeMap<GroupId, Vec<Voter>>, BTreeSet<TargetId>) {
         let (mut found, mut unknown) = (BTreeMap::new(), BTreeSet::new());
-        let without = |group: &GroupId| self.rosters.of(*group).is_none();
+        let without = |group: &GroupId| self.rosters().of(*group).is_none();
         for group in (0..groups.groups()).map(GroupId).filter(without) {
             match self.first_voters(group, groups) {
                 Ok(voters) => drop(found.insert(group, voters)),
@@ -300,7 +300,7 @@ impl Naming {
                     };
                     let mut effects = Vec::new();
                     acceptor.ask(self.node, question, &mut effects);
-                    self.carry_out(now, target, effects, Some(groups));
+                    self.carry_out(now, target, effects, groups);
                 }
             }
         }
@@ -312,26 +312,25 @@ impl Naming {
         now: Time,
         target: TargetId,
         effects: Vec<AcceptorEffect>,
-        groups: Option<&GroupMap>,
+        groups: &GroupMap,
     ) {
         for effect in effects {
-            match (effect, groups) {
-                (AcceptorEffect::Rows(id, op), _) => {
+            match effect {
+                AcceptorEffect::Rows(id, op) => {
                     self.to_do.push(NamingEffect::Rows(target, id, op));
                 }
-                (AcceptorEffect::Answer(node, answer), Some(groups)) if node == self.node => {
+                AcceptorEffect::Answer(node, answer) if node == self.node => {
                     let mut effects = Vec::new();
                     self.names.answered(now, answer, groups, &mut effects);
                     self.ask(now, effects, groups);
                 }
-                (AcceptorEffect::Answer(node, answer), _) => {
+                AcceptorEffect::Answer(node, answer) => {
                     self.to_do.push(NamingEffect::Say(node, Message::Answer(answer)));
                 }
-                (AcceptorEffect::Changed, Some(groups)) => {
+                AcceptorEffect::Changed => {
                     self.next_look = self.next_look.min(now);
                     self.teach(now, target, groups);
                 }
-                (AcceptorEffect::Changed, None) => {}
             }
         }
     }

@@ -88,9 +88,7 @@ impl ClusterMap {
         let mut map = self.next()?;
         let epoch = u64::from(map.epoch);
         for (group, voters) in first {
-            let joined = |voter: &Voter| Voter { joined: epoch, ..*voter };
-            let voters: Vec<Voter> = voters.iter().map(joined).collect();
-            let Ok(voters) = Voters::alone(epoch, &voters) else {
+            let Ok(voters) = Voters::first(epoch, voters) else {
                 let message = format!("group {}: these cannot vote together", group.0);
                 return refused(message, "let the nodes choose again");
             };

@@ -118,7 +118,7 @@ impl Member {
         let next = match self.membership() {
             Membership::Joining if self.link()?.hears_most() => map.with_active(self.node),
             Membership::Draining if self.have_handed_over() => map.with_drained(self.node),
-            Membership::Active => return self.map_with_voters().map(|map| *map),
+            Membership::Active => return self.map_with_voters(),
             _ => return None,
         };
         next.ok()

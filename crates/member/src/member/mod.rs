@@ -159,11 +159,12 @@ impl Member {
         }
         if let Some(names) = names {
             let targets = member.targets.keys().copied();
-            let rosters = names.rosters.clone();
-            member.naming = Some(Naming::new(node, names, first_serial, targets, now + times.disk));
+            let times = (now, now + times.disk);
+            let naming = Naming::new(times, node, &names, first_serial, targets, &member.groups);
+            member.naming = Some(naming);
             match member.map {
                 Some(_) => member.learn_voters(now),
-                None => member.learn_rosters(now, rosters),
+                None => member.learn_rosters(now, names.rosters),
             }
         }
         member.settle(now);

@@ -1,9 +1,11 @@
 //! Names: who asks, who answers, and who votes.
 
-use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 
-use slotcast_object::{Message, NameAnswer, NameFailure, Rosters, VoterQuestion, Voters};
+use slotcast_object::{
+    Key, Message, NameAnswer, NameFailure, NameRequest, Rosters, RowsError, RowsOpId, RowsOutput,
+    VoterQuestion, Voters,
+};
 use slotcast_protocol::{Failure, TargetId};
 use slotcast_store::Content;
 use slotcast_units::Time;
@@ -11,8 +13,8 @@ use slotcast_units::Time;
 use super::Member;
 use crate::effect::{Answer, Effect};
 use crate::input::{ChangeRequest, RequestNumber};
+use crate::map::ClusterMap;
 use crate::naming::{Naming, NamingEffect};
-use slotcast_object::{Key, NameRequest, RowsError, RowsOpId, RowsOutput};
 
 impl Member {
     /// Lets its naming do something, and carries out what that wants.
@@ -23,7 +25,7 @@ impl Member {
         self.carry_out_names(now);
     }
 
-    pub(super) fn carry_out_names(&mut self, now: Time) {
+    fn carry_out_names(&mut self, now: Time) {
         let to_do = self.naming.as_mut().map(|naming| naming.take_effects()).unwrap_or_default();
         for effect in to_do {
             match effect {
@@ -149,9 +151,8 @@ impl Member {
         let Some(naming) = &self.naming else { return };
         let mut rosters = naming.rosters().clone();
         rosters.epoch += 1;
-        for (group, mut voters) in found {
-            voters.iter_mut().for_each(|voter| voter.joined = rosters.epoch);
-            let voters = Voters::alone(rosters.epoch, &voters).ok();
+        for (group, voters) in found {
+            let voters = Voters::first(rosters.epoch, &voters).ok();
             rosters.groups.extend(voters.map(|voters| (group, voters)));
         }
         self.outbox.effects.push(Effect::KeepRosters(rosters));
@@ -170,12 +171,12 @@ impl Member {
     }
 
     /// The map with the first voters of groups that have none, if this node knows whom to choose.
-    pub(super) fn map_with_voters(&self) -> Option<Box<crate::map::ClusterMap>> {
+    pub(super) fn map_with_voters(&self) -> Option<ClusterMap> {
         let map = self.map.as_deref()?;
         let is_missing = |group| !map.voters.contains_key(group);
         if !self.first_voters.keys().any(is_missing) || !self.link()?.hears_most() {
             return None;
         }
-        map.with_first_voters(&self.first_voters).ok().map(Box::new)
+        map.with_first_voters(&self.first_voters).ok()
     }
 }

@@ -115,6 +115,11 @@ impl Names {
         }
     }
 
+    /// Who votes, as far as is known.
+    pub fn rosters(&self) -> &Rosters {
+        &self.rosters
+    }
+
     /// How many requests are under way.
     pub fn len(&self) -> usize {
         self.tasks.len()

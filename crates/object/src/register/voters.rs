@@ -62,6 +62,16 @@ impl Voters {
         Ok(Voters { epoch, old: checked(voters)?, new: Vec::new() })
     }
 
+    /// The first voters of a slot: `voters`, who all join in `epoch`.
+    ///
+    /// # Errors
+    /// As for [`Voters::alone`].
+    pub fn first(epoch: u64, voters: &[Voter]) -> Result<Voters, VotersError> {
+        let joined: Vec<Voter> =
+            voters.iter().map(|voter| Voter { joined: epoch, ..*voter }).collect();
+        Voters::alone(epoch, &joined)
+    }
+
     /// These voters together with the set `new`, since `epoch`. Whoever is in that set and not among these joins in
     /// this epoch.
     ///
