@@ -13,7 +13,7 @@ use slotcast_disk::io::{DiskError, Op, OpId, Output, SegmentId};
 use slotcast_protocol::ChunkId;
 use slotcast_random::{Stream, Streams};
 
-use crate::disk_faults::{DiskFaults, Hang};
+use crate::disk_faults::{DiskFaults, Hang, released};
 use crate::harm::Harm;
 
 /// What a disk writes in one piece.
@@ -139,13 +139,7 @@ impl SimulatedDisk {
     /// now, in the order in which they were asked for.
     pub fn release(&mut self) -> Vec<OpId> {
         self.faults.release();
-        let mut released = Vec::new();
-        for pending in &mut self.pending {
-            if pending.hang.take_if(|hang| *hang == Hang::UntilReleased).is_some() {
-                released.push(pending.id);
-            }
-        }
-        released
+        released(self.pending.iter_mut().map(|pending| (pending.id, &mut pending.hang)))
     }
 
     /// What `op` fails with, if it does.

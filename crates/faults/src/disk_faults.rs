@@ -1,5 +1,7 @@
 //! What goes wrong with the operations of a simulated disk, kind by kind.
 
+use alloc::vec::Vec;
+
 use slotcast_disk::io::{DiskError, Op};
 
 /// Faults of a disk by kind of operation; none by default.
@@ -49,6 +51,13 @@ pub enum Hang {
     UntilReleased,
     /// Until the power fails.
     UntilCrash,
+}
+
+/// Ends [`Hang::UntilReleased`] of these operations; gives those that hung so, in order.
+pub(crate) fn released<'a, I>(pending: impl Iterator<Item = (I, &'a mut Option<Hang>)>) -> Vec<I> {
+    let hung = pending
+        .filter_map(|(id, hang)| hang.take_if(|hang| *hang == Hang::UntilReleased).map(|_| id));
+    hung.collect()
 }
 
 impl DiskFaults {

@@ -8,7 +8,7 @@ use core::ops::Bound::{Excluded, Included, Unbounded};
 use slotcast_object::{MAX_SCAN, RowsError, RowsOp, RowsOpId, RowsOutput};
 use slotcast_random::{Stream, Streams};
 
-use crate::disk_faults::Hang;
+use crate::disk_faults::{Hang, released};
 use crate::rows_faults::RowsFaults;
 
 /// The most bytes of a key.
@@ -168,13 +168,7 @@ impl SimulatedRows {
     /// which they were asked for.
     pub fn release(&mut self) -> Vec<RowsOpId> {
         self.faults.release();
-        let mut released = Vec::new();
-        for pending in &mut self.pending {
-            if pending.hang.take_if(|hang| *hang == Hang::UntilReleased).is_some() {
-                released.push(pending.id);
-            }
-        }
-        released
+        released(self.pending.iter_mut().map(|pending| (pending.id, &mut pending.hang)))
     }
 
     fn attempt(&mut self, op: RowsOp) -> Result {

@@ -2,27 +2,17 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "it has files and threads")]
 
+mod mount;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::thread;
 
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
-use slotcast_lossy::{Effect, Error, LossyDisk, Operation, Rule};
-use tempfile::TempDir;
+use slotcast_lossy::{Effect, Error, Operation, Rule};
 
-/// A mounted file system, and the folder that it is mounted at; none, with the reason told, where that is not allowed.
-/// The folder goes last.
-fn mounted() -> Option<(LossyDisk, TempDir)> {
-    let folder = tempfile::tempdir().expect("a folder");
-    match LossyDisk::mount(folder.path()) {
-        Ok(disk) => Some((disk, folder)),
-        Err(error) => {
-            eprintln!("skipped: no file system can be mounted through FUSE: {error}");
-            None
-        }
-    }
-}
+use mount::mounted;
 
 #[test]
 fn files_and_folders_are_as_on_any_file_system() {

@@ -2,6 +2,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "it has files and threads")]
 
+mod mount;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +11,8 @@ use crossbeam_channel::{Receiver, unbounded};
 use slotcast_lossy::{Effect, Error, LossyDisk, Operation, Rule};
 use slotcast_node::{Rows, RowsResult};
 use slotcast_object::{RowsOp, RowsOpId, RowsOutput};
-use tempfile::TempDir;
+
+use mount::mounted;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -18,18 +21,6 @@ const UNDER_WAY: u64 = 3;
 
 /// Rows of one write: all of them say its number.
 const ROWS: u8 = 12;
-
-/// The folder is there as long as the disk is mounted at it.
-fn mounted() -> Option<(LossyDisk, TempDir)> {
-    let folder = tempfile::tempdir().expect("a folder");
-    match LossyDisk::mount(folder.path()) {
-        Ok(disk) => Some((disk, folder)),
-        Err(error) => {
-            eprintln!("skipped: no file system can be mounted through FUSE: {error}");
-            None
-        }
-    }
-}
 
 struct Opened {
     rows: Rows,

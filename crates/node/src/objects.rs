@@ -170,15 +170,6 @@ pub(crate) async fn find(node: &Node, bucket: &Bucket, name: &Name) -> Result<Fo
     Ok(FoundObject { version: version.id, object })
 }
 
-/// Where the content of an object is, if that is in chunks.
-pub(crate) fn address_of(object: &Object) -> Option<Address> {
-    match object.body {
-        Body::Inline(_) => None,
-        Body::Chunk(chunk) => Some(Address::Chunk(chunk)),
-        Body::List(chunk) => Some(Address::List(chunk)),
-    }
-}
-
 /// Deletes an object.
 pub(crate) async fn delete(
     node: &Node,

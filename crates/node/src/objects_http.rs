@@ -21,9 +21,11 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde::{Deserialize, Serialize};
 use slotcast_object::{
-    BucketId, Condition, From, ListRequest, MAX_PAGE, Name, NameFailure, Object, RequestKey,
+    Body as ObjectBody, BucketId, Condition, From, ListRequest, MAX_PAGE, Name, NameFailure,
+    Object, RequestKey,
 };
 
+use crate::address::Address;
 use crate::content_read::Found;
 use crate::content_stream::{ContentError, Plan};
 use crate::http::{
@@ -288,7 +290,8 @@ async fn put_object(
         max_length: serving.body_size,
         timeout: serving.body_timeout,
     };
-    let (put, modified) = (PutObject { key, condition, object }, objects::now_ms());
+    let modified = object.modified;
+    let put = PutObject { key, condition, object };
     let content = body.into_data_stream();
     let stored = objects::put(&node, &memory, (&bucket, &name), put, plan, content).await;
     let (version, size) = match stored {
@@ -309,9 +312,9 @@ async fn put_object(
 
 /// What is said of an object beside its content.
 fn describe(found: &FoundObject) -> (String, HeaderValue) {
-    let media_type = found.object.media_type.as_deref().unwrap_or("application/octet-stream");
-    let octets = || HeaderValue::from_static("application/octet-stream");
-    let media_type = HeaderValue::try_from(media_type).unwrap_or_else(|_| octets());
+    let media_type = found.object.media_type.as_deref().map(HeaderValue::try_from);
+    let octets = HeaderValue::from_static("application/octet-stream");
+    let media_type = media_type.and_then(Result::ok).unwrap_or(octets);
     (format!("\"{}\"", text_of(found.version)), media_type)
 }
 
@@ -324,13 +327,14 @@ async fn get_object(
     let bucket = objects::bucket(&node, &name(bucket)?).await?;
     let found = objects::find(&node, &bucket, &name(object_name)?).await?;
     let (tag, media_type) = describe(&found);
-    let content = match (objects::address_of(&found.object), found.object.body) {
-        (Some(address), _) => Found::at(&node, &memory, address).await?,
-        (None, slotcast_object::Body::Inline(bytes)) => {
+    let at = async |address| Found::at(&node, &memory, address).await;
+    let content = match found.object.body {
+        ObjectBody::Inline(bytes) => {
             let lease = memory.take(bytes.len() as u64).await.map_err(ContentError::from)?;
             Found::Chunk(bytes, lease)
         }
-        (None, _) => return Err(bad_request("it has no content")),
+        ObjectBody::Chunk(chunk) => at(Address::Chunk(chunk)).await?,
+        ObjectBody::List(chunk) => at(Address::List(chunk)).await?,
     };
     answer_get((node, &memory), content, (&tag, media_type), &asked).await
 }

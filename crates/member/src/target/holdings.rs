@@ -9,12 +9,16 @@ use slotcast_units::{Rate, Size};
 
 use super::releasing::Releasing;
 
+fn size_in(store: &Store, chunk: &ChunkId) -> Option<Size> {
+    store.length(chunk).map(|length| Size::from_bytes(u64::from(length)))
+}
+
 /// What a target holds, as its negotiator sees it.
 pub(super) struct Shelf<'a>(pub(super) &'a Store, pub(super) &'a Releasing);
 
 impl Holdings for Shelf<'_> {
     fn size_of(&self, chunk: &ChunkId) -> Option<Size> {
-        self.0.length(chunk).map(|length| Size::from_bytes(u64::from(length)))
+        size_in(self.0, chunk)
     }
 
     fn replicas_of(&self, chunk: &ChunkId) -> u8 {
@@ -41,7 +45,7 @@ impl Inventory for Stock<'_> {
     }
 
     fn size(&self, chunk: &ChunkId) -> Option<Size> {
-        self.0.length(chunk).map(|length| Size::from_bytes(u64::from(length)))
+        size_in(self.0, chunk)
     }
 
     fn range_sum(&self, bits: u8, range: u32) -> RangeSum {
