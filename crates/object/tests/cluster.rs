@@ -25,6 +25,8 @@ struct Faults {
     crash_every: Option<u64>,
     /// Storage answers before it has flushed.
     lies: bool,
+    /// The storage of this node hangs.
+    hangs: Option<u32>,
 }
 
 /// The rows of a target: what is on storage, and what is not yet.
@@ -115,6 +117,7 @@ struct Cluster {
     /// Of each name what was asked and told.
     histories: Vec<Vec<Asked<Entry>>>,
     answered: usize,
+    given_up: usize,
 }
 
 fn key(n: usize) -> Key {
@@ -151,6 +154,7 @@ impl Cluster {
             listed: Vec::new(),
             histories: vec![Vec::new(); names],
             answered: 0,
+            given_up: 0,
         };
         for n in 0..nodes {
             let (names, acceptor) = cluster.start(n);
@@ -200,6 +204,7 @@ impl Cluster {
         }
         self.names_effects(n, effects);
         if self.random.below(3) > 0
+            && self.faults.hangs != Some(node)
             && let Some((id, output)) = self.nodes[n].rows.end_next(store(node), self.faults.lies)
         {
             let mut effects = Vec::new();
@@ -279,6 +284,7 @@ impl Cluster {
         let history = &mut self.histories[name];
         let place = history.iter().position(|asked| asked_number(asked) == number);
         let place = place.expect("it was asked");
+        self.given_up += usize::from(matches!(answer, NameAnswer::Failed(_)));
         match answer {
             NameAnswer::Changed(outcome) => {
                 self.answered += 1;
@@ -428,7 +434,7 @@ proptest! {
 
     #[test]
     fn what_clients_are_told_can_be_explained(seed in any::<u64>(), lost in 0u32..200) {
-        let faults = Faults { lost, crash_every: Some(150), lies: false };
+        let faults = Faults { lost, crash_every: Some(150), lies: false, hangs: None };
         let (_, is_explained) = run(seed, 3, faults);
         prop_assert!(is_explained);
     }
@@ -436,14 +442,32 @@ proptest! {
 
 #[test]
 fn most_requests_are_answered() {
-    let faults = Faults { lost: 20, crash_every: None, lies: false };
+    let faults = Faults { lost: 20, crash_every: None, lies: false, hangs: None };
     let answered: usize = (0..20).map(|seed| run(seed, 5, faults).0).sum();
     assert!(answered > 20 * 50 * 9 / 10, "{answered} of 1000");
 }
 
+/// With three voters, one of them silent, the other two must agree: also when each has promised to somebody else.
+#[test]
+fn a_voter_that_is_silent_for_good_keeps_nobody_from_an_answer() {
+    for seed in 0..20 {
+        let faults = Faults { lost: 0, crash_every: None, lies: false, hangs: Some(2) };
+        let mut cluster = Cluster::new(seed, 3, 1, faults);
+        for step in 0..600 {
+            if step % 40 == 0 {
+                cluster.ask();
+            }
+            cluster.step();
+        }
+        cluster.quiet();
+        assert_eq!(cluster.given_up, 0, "seed {seed}: {} were answered", cluster.answered);
+        assert!(cluster.is_explained());
+    }
+}
+
 #[test]
 fn storage_that_lies_about_what_it_has_flushed_is_found_out() {
-    let faults = Faults { lost: 20, crash_every: Some(60), lies: true };
+    let faults = Faults { lost: 20, crash_every: Some(60), lies: true, hangs: None };
     let found = (0..300).find(|seed| !run(*seed, 3, faults).1);
     assert!(found.is_some());
 }
@@ -451,7 +475,7 @@ fn storage_that_lies_about_what_it_has_flushed_is_found_out() {
 #[test]
 fn a_listing_has_all_that_was_acknowledged_in_order() {
     for seed in 0..20 {
-        let faults = Faults { lost: 50, crash_every: Some(400), lies: false };
+        let faults = Faults { lost: 50, crash_every: Some(400), lies: false, hangs: None };
         let mut cluster = Cluster::new(seed, 3, 40, faults);
         for step in 0..1500 {
             if step % 5 == 0 {

@@ -216,11 +216,14 @@ impl Machine {
         }
     }
 
-    /// Some have not answered for a while.
+    /// Some have not answered for a while. If the others do not agree, these may be needed: then it is tried anew what those
+    /// can decide alone.
     pub(super) fn ask_again(&mut self) -> Next {
         match self {
             Machine::Waiting(..) => return Next::Waits,
             Machine::List(listing) => listing.ask_all(),
+            Machine::Update { update, .. } if update.is_contested() => return Next::Lost,
+            Machine::Read { read, .. } if read.is_contested() => return Next::Lost,
             Machine::Update { .. } | Machine::Read { .. } => {}
         }
         Next::Asks

@@ -86,6 +86,11 @@ impl<V: Clone> Proposal<V> {
         met.copied().fold(self.ballot, Ballot::max)
     }
 
+    /// Whether some have refused it, so that those who are silent may be needed: as long as they are, it may not end.
+    pub(crate) fn is_contested(&self) -> bool {
+        matches!(self.phase, Phase::Preparing | Phase::Accepting(_)) && !self.refused.is_empty()
+    }
+
     fn tag(&self) -> Tag {
         match self.phase {
             Phase::Preparing | Phase::Prepared => self.tag,

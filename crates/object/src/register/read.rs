@@ -54,6 +54,14 @@ impl<V: Clone> Read<V> {
         silent.map(|to| Question { to, tag, stamp, ask: Ask::Read }).collect()
     }
 
+    /// Whether an attempt may end though those who have not answered yet stay silent: the others do not agree.
+    pub fn is_contested(&self) -> bool {
+        match &self.agreeing {
+            Some((proposal, _)) => proposal.is_contested(),
+            None => self.attempts.voters.is_quorum(|v| self.held.contains_key(&v)),
+        }
+    }
+
     /// Begins an attempt to make a majority agree: voters hold different things, or some have not answered for a while.
     pub fn retry(&mut self) -> ReadStep<V> {
         self.retry_with(None)

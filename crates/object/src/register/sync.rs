@@ -88,6 +88,15 @@ impl<V: Clone> Sync<V> {
         }
     }
 
+    /// Whether another attempt may end though those who have not answered this one stay silent.
+    pub fn is_contested(&self) -> bool {
+        match &self.phase {
+            Phase::Reading => false,
+            Phase::Bringing(..) => !self.refused.is_empty(),
+            Phase::Agreeing(proposal) => proposal.is_contested(),
+        }
+    }
+
     /// Begins another attempt to agree.
     pub fn retry(&mut self) -> SyncStep {
         self.refused.values().for_each(|ballot| self.attempts.met(*ballot));
