@@ -34,9 +34,10 @@ pub enum What<O> {
 /// The most requests of a history.
 pub const MAX_ASKED: usize = 128;
 
-/// Whether what was asked of one name can be explained. `first` is what the name said before. Exponential in how many
-/// requests are under way at a time, those that nobody answered among them; linear in the others. Requests of which it is
-/// known that they changed nothing should be left out. No two have the same key.
+/// Whether what was asked of one name can be explained. `first` is what the name said before. Exponential in how many changes
+/// are under way at a time, those that nobody answered among them; linear in all else. Requests of which it is
+/// known that they changed nothing should be left out. No two have the same key, and the name has one life: its changes
+/// are counted on, as they are unless a tombstone is forgotten.
 ///
 /// # Panics
 /// If there are more than [`MAX_ASKED`].
@@ -47,27 +48,70 @@ pub fn is_explained<O: Clone + PartialEq>(first: Option<&Record<O>>, asked: &[As
     let mut seen = BTreeSet::new();
     let mut open = alloc::vec![(0_u128, first.cloned())];
     while let Some((done, state)) = open.pop() {
-        let left = || order.iter().enumerate().filter(|(place, _)| done >> place & 1 == 0);
+        let done = with_what_changes_nothing(&order, done, state.as_ref());
+        if !seen.insert((done, says(state.as_ref()))) || has_passed(&order, done, state.as_ref()) {
+            continue;
+        }
         // Those that were never answered need not be carried out.
-        let must_end = left().map(|(_, asked)| asked.ended).min().unwrap_or(Time::NEVER);
+        let must_end = must_end(&order, done);
         if must_end == Time::NEVER {
             return true;
         }
         // Whatever is next began before any other has ended. Those that were answered are tried first.
-        let next = left().take_while(|(_, asked)| asked.began <= must_end);
+        let next = left(&order, done).take_while(|(_, asked)| asked.began <= must_end);
         let (unanswered, answered): (Vec<_>, Vec<_>) =
             next.partition(|(_, asked)| asked.ended == Time::NEVER);
         for (place, asked) in unanswered.into_iter().chain(answered) {
-            let Some(mut next) = carry_out(state.as_ref(), &asked.what) else { continue };
-            // Each request is there once, so that nobody asks for what was answered before.
-            next.iter_mut().for_each(|record| record.recent.clear());
-            let done = done | 1 << place;
-            if seen.insert((done, says(next.as_ref()))) {
-                open.push((done, next));
+            if let Some(Carried::Changed(mut next)) = carry_out(state.as_ref(), &asked.what) {
+                // Each request is there once, so that nobody asks for what was answered before.
+                next.recent.clear();
+                open.push((done | 1 << place, Some(next)));
             }
         }
     }
     false
+}
+
+/// Those that are not carried out yet, with their places.
+fn left<'a, O>(order: &'a [&Asked<O>], done: u128) -> impl Iterator<Item = (usize, &'a Asked<O>)> {
+    order.iter().enumerate().filter(move |(place, _)| done >> place & 1 == 0).map(|(n, a)| (n, *a))
+}
+
+/// When the first of them has ended.
+fn must_end<O>(order: &[&Asked<O>], done: u128) -> Time {
+    left(order, done).map(|(_, asked)| asked.ended).min().unwrap_or(Time::NEVER)
+}
+
+/// What was answered so in this state and changes nothing may as well be carried out at once: it is in nobody's way.
+fn with_what_changes_nothing<O: Clone + PartialEq>(
+    order: &[&Asked<O>],
+    mut done: u128,
+    state: Option<&Record<O>>,
+) -> u128 {
+    loop {
+        let must_end = must_end(order, done);
+        let next = left(order, done).take_while(|(_, asked)| asked.began <= must_end);
+        let is_one = |asked: &Asked<O>| {
+            asked.ended != Time::NEVER
+                && matches!(carry_out(state, &asked.what), Some(Carried::Same))
+        };
+        let found = next.filter(|(_, asked)| is_one(asked)).fold(0, |bits, (n, _)| bits | 1 << n);
+        if found == 0 {
+            return done;
+        }
+        done |= found;
+    }
+}
+
+/// Whether some change should have been carried out before: its version says as which one.
+fn has_passed<O>(order: &[&Asked<O>], done: u128, state: Option<&Record<O>>) -> bool {
+    let change = state.map_or(0, |record| record.change);
+    left(order, done).any(|(_, asked)| match asked.what {
+        What::Change(_, Some(Outcome::Stored(version) | Outcome::Deleted(Some(version)))) => {
+            version.change <= change
+        }
+        _ => false,
+    })
 }
 
 /// All that makes a difference in a record.
@@ -75,23 +119,30 @@ fn says<O>(record: Option<&Record<O>>) -> Option<(u64, Vec<VersionId>)> {
     record.map(|record| (record.change, record.versions.iter().map(|v| v.id).collect()))
 }
 
-/// What the name says afterwards; none if it would have answered something else.
+/// What comes of a request.
+enum Carried<O> {
+    /// The name says the same as before.
+    Same,
+    Changed(Record<O>),
+}
+
+/// Carries it out; none if it would have been answered otherwise.
 fn carry_out<O: Clone + PartialEq>(
     state: Option<&Record<O>>,
     what: &What<O>,
-) -> Option<Option<Record<O>>> {
+) -> Option<Carried<O>> {
     match what {
         What::Read(told) => {
             let says = state.and_then(|record| record.versions.first());
             let says = says.filter(|version| version.object.is_some());
-            (says == told.as_ref()).then(|| state.cloned())
+            (says == told.as_ref()).then_some(Carried::Same)
         }
         What::Change(request, told) => {
-            let (next, outcome) = match request.decide(state) {
-                Decision::Write(record, outcome) => (Some(record), outcome),
-                Decision::Answer(outcome) => (state.cloned(), outcome),
+            let (carried, outcome) = match request.decide(state) {
+                Decision::Write(record, outcome) => (Carried::Changed(record), outcome),
+                Decision::Answer(outcome) => (Carried::Same, outcome),
             };
-            told.is_none_or(|told| told == outcome).then_some(next)
+            told.is_none_or(|told| told == outcome).then_some(carried)
         }
     }
 }
