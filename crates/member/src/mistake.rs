@@ -66,6 +66,10 @@ pub enum Mistake {
     SendsLate,
     /// An incarnation gives its requests the numbers of those of the one before.
     ReusesNumbers,
+    /// A name says where a chunk is before that is stored.
+    NamesBeforeStored,
+    /// New voters vote alone before all registers were brought to them.
+    SettlesUnmoved,
     /// The answer to a request is given to the one before it.
     AnswersWrongRequest,
 }

@@ -1,14 +1,18 @@
 //! What a node has to do with names: the acceptors of its targets, and the requests of its clients.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+mod choice;
+
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use slotcast_object::{
-    Acceptor, AcceptorEffect, Key, MAX_VOTERS, Message, NameAnswer, NameRequest, Names,
-    NamesEffect, Rosters, RowsError, RowsOp, RowsOpId, RowsOutput, Store, Voter, VoterQuestion,
+    Acceptor, AcceptorEffect, Key, Message, NameAnswer, NameRequest, Names, NamesEffect, Rosters,
+    RowsError, RowsOp, RowsOpId, RowsOutput, Store, VoterQuestion,
 };
 use slotcast_protocol::{GroupId, GroupMap, TargetId};
 use slotcast_units::{Span, Time};
+
+pub(crate) use choice::Choice;
 
 use crate::config::NamesConfig;
 use crate::input::{ChangeRequest, RequestNumber};
@@ -32,8 +36,13 @@ pub(crate) struct Naming {
     node: u32,
     names: Names,
     acceptors: BTreeMap<TargetId, Acceptor>,
-    /// The stores of targets at other nodes, as those have said.
-    stores: BTreeMap<TargetId, u64>,
+    /// The stores of targets at other nodes, as those have said; none of those that have failed.
+    stores: BTreeMap<TargetId, Option<u64>>,
+    /// All registers of these groups have been brought to new voters, where those vote together with others since this
+    /// epoch.
+    moved: BTreeMap<GroupId, u64>,
+    /// Somebody is to vote in another's place, and what stores there are was asked for that.
+    is_choosing: bool,
     next_look: Time,
     /// Until when it is waited for stores that do not open.
     waits_until: Time,
@@ -58,6 +67,8 @@ impl Naming {
             names: Names::new(config.times, config.salt, first),
             acceptors: BTreeMap::new(),
             stores: BTreeMap::new(),
+            moved: BTreeMap::new(),
+            is_choosing: false,
             next_look: Time::ZERO,
             waits_until,
             looks_every: config.times.stores,
@@ -216,73 +227,19 @@ impl Naming {
         }
     }
 
-    /// Whether it is to look again for groups that nobody votes in.
+    /// Whether it is to look again who votes, and who should.
     pub(crate) fn is_to_look(&self, now: Time) -> bool {
         now >= self.next_look
     }
 
-    /// Who could vote in groups in which nobody does, where enough stores are known. Gives the targets of which
-    /// nothing is known, too.
-    pub(crate) fn look(
-        &mut self,
-        now: Time,
-        groups: &GroupMap,
-    ) -> (BTreeMap<GroupId, Vec<Voter>>, BTreeSet<TargetId>) {
-        let (mut found, mut unknown) = (BTreeMap::new(), BTreeSet::new());
-        let without = |group: &GroupId| self.rosters().of(*group).is_none();
-        for group in (0..groups.groups()).map(GroupId).filter(without) {
-            match self.first_voters(group, groups) {
-                Ok(voters) => drop(found.insert(group, voters)),
-                Err(targets) => unknown.extend(targets),
-            }
-        }
-        let is_over = found.is_empty() && unknown.is_empty();
-        self.next_look = if is_over { Time::NEVER } else { now + self.looks_every };
-        (found, unknown)
-    }
-
-    /// The first voters of a group: five in different failure domains, or three where there are not so many domains. Or
-    /// those members of which no store is known, if there are too few others.
-    fn first_voters(
-        &self,
-        group: GroupId,
-        groups: &GroupMap,
-    ) -> Result<Vec<Voter>, BTreeSet<TargetId>> {
-        let members = groups.members_for_puts(group);
-        let count = match groups.domains_of(group, members) {
-            MAX_VOTERS.. => MAX_VOTERS,
-            _ => 3.min(members.iter().count()),
-        };
-        let targets = groups.members(group);
-        let mut all: Vec<TargetId> =
-            members.iter().map(|position| targets[usize::from(position)]).collect();
-        // Members of one domain come after one of each other.
-        let mut seen: BTreeMap<u32, usize> = BTreeMap::new();
-        let mut order = Vec::new();
-        for target in all.drain(..) {
-            let before = seen.entry(groups.domain(target)).or_default();
-            order.push((*before, target));
-            *before += 1;
-        }
-        order.sort_by_key(|(before, _)| *before);
-        let store = |target: TargetId| match self.acceptors.get(&target) {
-            Some(acceptor) => acceptor.store(),
-            None => self.stores.get(&target).copied(),
-        };
-        let known = order.iter().filter_map(|(_, target)| Some((*target, store(*target)?)));
-        let voters: Vec<Voter> =
-            known.take(count).map(|(target, store)| Voter { target, store, joined: 0 }).collect();
-        if voters.len() == count && count > 0 {
-            return Ok(voters);
-        }
-        Err(order.into_iter().map(|(_, t)| t).filter(|t| store(*t).is_none()).collect())
+    /// Somebody may have to vote in another's place.
+    pub(crate) fn look_soon(&mut self, now: Time) {
+        self.next_look = self.next_look.min(now);
     }
 
     fn own_stores(&self) -> Vec<Store> {
-        let store = |(target, acceptor): (&TargetId, &Acceptor)| {
-            acceptor.store().map(|store| Store { target: *target, store })
-        };
-        self.acceptors.iter().filter_map(store).collect()
+        let known = self.acceptors.iter().filter(|(_, acceptor)| !acceptor.is_opening());
+        known.map(|(target, acceptor)| Store { target: *target, store: acceptor.store() }).collect()
     }
 
     /// Asks the voters of what is wanted, here and elsewhere.
@@ -291,6 +248,10 @@ impl Naming {
             match effect {
                 NamesEffect::Answer(number, answer) => {
                     self.to_do.push(NamingEffect::Answer(RequestNumber(number), answer));
+                }
+                NamesEffect::Moved(group, since) => {
+                    self.moved.insert(group, since);
+                    self.next_look = self.next_look.min(now);
                 }
                 NamesEffect::Ask(question) => {
                     let target = question.to.target;

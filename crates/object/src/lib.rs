@@ -90,8 +90,8 @@ mod roster;
 pub use acceptor::{Acceptor, AcceptorEffect, MAX_SCAN, RowsError, RowsOp, RowsOpId, RowsOutput};
 pub use key::{BucketId, Key, MAX_NAME, MAX_SLOTS, Name, NoName, SlotId};
 pub use message::{
-    About, Asker, From, MAX_PAGE, Message, NameRecord, PageAsk, PageRow, PageRows, Says, Store,
-    VoterAnswer, VoterQuestion,
+    About, Asker, From, KeysAsk, KeysPage, MAX_PAGE, Message, NameRecord, PageAsk, PageRow,
+    PageRows, Says, Store, VoterAnswer, VoterQuestion,
 };
 pub use names::{
     ListRequest, Listed, ListedName, NameAnswer, NameFailure, NameRequest, NameTimes, Names,
@@ -111,7 +111,7 @@ pub use register::row::{Ask, Held, Question, Reply, Row, Tag};
 pub use register::sync::{Sync, SyncStep};
 pub use register::update::{Step, Update};
 pub use register::voters::{MAX_VOTERS, Voter, Voters, VotersError};
-pub use roster::Rosters;
+pub use roster::{RosterChange, Rosters};
 
 #[cfg(test)]
 #[path = "../tests/explore/mod.rs"]

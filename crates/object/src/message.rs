@@ -58,6 +58,21 @@ pub enum About {
     /// Which names there are in a slot.
     #[n(1)]
     Page(#[n(0)] PageAsk),
+    /// Which registers it keeps.
+    #[n(2)]
+    Keys(#[n(0)] KeysAsk),
+}
+
+/// Which registers are asked for, of all slots, in order of their keys.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub struct KeysAsk {
+    /// From this key on, as on storage.
+    #[n(0)]
+    #[cbor(with = "minicbor::bytes")]
+    pub from: Vec<u8>,
+    /// At most so many, 1 to [`MAX_PAGE`], and those that it is writing.
+    #[n(1)]
+    pub limit: u32,
 }
 
 /// Which rows of a slot are asked for, in order of their names.
@@ -120,6 +135,21 @@ pub enum Says {
     /// It does not believe whoever asks for a page.
     #[n(2)]
     Fenced(#[n(0)] Fenced),
+    /// Keys.
+    #[n(3)]
+    Keys(#[n(0)] KeysPage),
+}
+
+/// Which registers a voter keeps: all of which it has accepted something before it was asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
+pub struct KeysPage {
+    /// Their keys, in no order.
+    #[n(0)]
+    pub keys: Vec<Key>,
+    /// It has looked at all before this key on storage; at all there are, without one.
+    #[n(1)]
+    #[cbor(with = "minicbor::bytes")]
+    pub next: Option<Vec<u8>>,
 }
 
 /// Rows of one voter, in order of their names.
@@ -172,9 +202,9 @@ pub struct Store {
     #[n(0)]
     #[cbor(with = "crate::code::target")]
     pub target: TargetId,
-    /// Its identity.
+    /// Its identity; none if it has failed.
     #[n(1)]
-    pub store: u64,
+    pub store: Option<u64>,
 }
 
 impl Message {

@@ -256,6 +256,7 @@ impl Cluster {
                     self.send(node, to, &Message::Question(question));
                 }
                 NamesEffect::Answer(number, answer) => self.told(n, number, answer),
+                NamesEffect::Moved(..) => {}
             }
         }
     }

@@ -9,7 +9,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use slotcast_object::{Voter, Voters};
+use slotcast_object::{RosterChange, Rosters};
 use slotcast_protocol::{GroupId, LayoutError, Members, Membership, TargetId};
 
 use super::{ClusterMap, FailureDomain, MapNode, name_of};
@@ -80,21 +80,12 @@ impl ClusterMap {
         Ok((map, node))
     }
 
-    /// With these as the first to keep the names of their groups. Groups in which somebody does stay as they are.
-    ///
-    /// # Errors
-    /// If a set of voters is none.
-    pub fn with_first_voters(&self, first: &BTreeMap<GroupId, Vec<Voter>>) -> Changed<ClusterMap> {
-        let mut map = self.next()?;
-        let epoch = u64::from(map.epoch);
-        for (group, voters) in first {
-            let Ok(voters) = Voters::first(epoch, voters) else {
-                let message = format!("group {}: these cannot vote together", group.0);
-                return refused(message, "let the nodes choose again");
-            };
-            map.voters.entry(*group).or_insert(voters);
-        }
-        Ok(map)
+    /// With these changes of who keeps the names of each group; none if nothing changes.
+    pub fn with_voters(&self, changes: &BTreeMap<GroupId, RosterChange>) -> Option<ClusterMap> {
+        let mut map = self.next().ok()?;
+        let rosters = Rosters { epoch: u64::from(self.epoch), groups: self.voters.clone() };
+        map.voters = rosters.changed(u64::from(map.epoch), changes)?.groups;
+        Some(map)
     }
 
     /// With node `number` active.

@@ -12,6 +12,7 @@ use super::Member;
 use crate::effect::{Effect, Note};
 use crate::map::ClusterMap;
 use crate::mistake::Mistake;
+use crate::naming::Naming;
 use crate::target::{StorageTarget, TargetInput};
 use crate::timers::Timer;
 
@@ -124,15 +125,18 @@ impl Member {
         next.ok()
     }
 
-    /// What has just changed in a group is looked at first.
+    /// What has just changed in a group is looked at first. Whoever keeps names is replaced before.
     fn have_handed_over(&self) -> bool {
-        self.changing.is_empty() && self.targets.values().all(StorageTarget::has_handed_over)
+        let votes = self.naming.as_ref().is_some_and(Naming::votes);
+        self.changing.is_empty()
+            && !votes
+            && self.targets.values().all(StorageTarget::has_handed_over)
     }
 
     /// Says so when this node has something to say in the map, and when others hold all that it holds.
     pub(super) fn see_membership(&mut self) {
         let has_nothing_to_say = match self.membership() {
-            Membership::Active => self.first_voters.is_empty(),
+            Membership::Active => self.roster_changes.is_empty(),
             Membership::Drained => true,
             Membership::Joining | Membership::Draining => false,
         };

@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use slotcast_object::Voter;
+use slotcast_object::RosterChange;
 use slotcast_protocol::tape::{InitiatorEntry, TargetEntry};
 use slotcast_protocol::{
     BidAnswer, Finder, FinderInput, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorInput,
@@ -83,8 +83,8 @@ pub struct Member {
     naming: Option<Naming>,
     /// Puts of chunks that a name waits for.
     named: BTreeSet<RequestNumber>,
-    /// Who could vote where nobody does.
-    first_voters: BTreeMap<GroupId, Vec<Voter>>,
+    /// What is to change of who votes.
+    roster_changes: BTreeMap<GroupId, RosterChange>,
     mistake: Option<Mistake>,
     /// What the initiator heard and did, if somebody wants to know.
     tape: Option<Vec<InitiatorEntry>>,
@@ -138,7 +138,7 @@ impl Member {
             proposed: None,
             naming: None,
             named: BTreeSet::new(),
-            first_voters: BTreeMap::new(),
+            roster_changes: BTreeMap::new(),
             mistake: config.mistake,
             tape: records.then(Vec::new),
         };

@@ -3,10 +3,10 @@
 use alloc::collections::BTreeSet;
 
 use slotcast_object::{
-    Key, Message, NameAnswer, NameFailure, NameRequest, Rosters, RowsError, RowsOpId, RowsOutput,
-    VoterQuestion, Voters,
+    Key, Message, NameAnswer, NameFailure, NameRequest, RosterChange, Rosters, RowsError, RowsOpId,
+    RowsOutput, VoterQuestion, Voters,
 };
-use slotcast_protocol::{Failure, TargetId};
+use slotcast_protocol::{Failure, GroupId, TargetId};
 use slotcast_store::Content;
 use slotcast_units::Time;
 
@@ -14,7 +14,8 @@ use super::Member;
 use crate::effect::{Answer, Effect};
 use crate::input::{ChangeRequest, RequestNumber};
 use crate::map::ClusterMap;
-use crate::naming::{Naming, NamingEffect};
+use crate::mistake::Mistake;
+use crate::naming::{Choice, Naming, NamingEffect};
 
 impl Member {
     /// Lets its naming do something, and carries out what that wants.
@@ -79,6 +80,11 @@ impl Member {
         }
         self.named.insert(number);
         self.with_names(now, |naming, member| naming.prepare(now, number, change, &member.groups));
+        if self.errs(Mistake::NamesBeforeStored) {
+            self.with_names(now, |naming, member| {
+                naming.chunk_ended(now, number, true, &member.groups);
+            });
+        }
         self.put(now, number, content, replicas);
     }
 
@@ -130,39 +136,56 @@ impl Member {
         }
     }
 
-    /// Where nobody votes yet, voters are chosen when enough stores are known.
-    fn look_for_voters(&mut self, now: Time) {
-        let Some(naming) = &mut self.naming else { return };
-        let (found, unknown) = naming.look(now, &self.groups);
+    /// Others may have to vote than do.
+    pub(super) fn look_soon_for_voters(&mut self, now: Time) {
+        if let Some(naming) = &mut self.naming {
+            naming.look_soon(now);
+        }
+    }
+
+    /// Who votes is chosen when it is known who can.
+    pub(super) fn look_for_voters(&mut self, now: Time) {
+        let Some(mut naming) = self.naming.take() else { return };
         let here = self.node;
         let of = |target: &TargetId| self.node_of(*target).filter(|node| *node != here);
-        for node in unknown.iter().filter_map(of).collect::<BTreeSet<u32>>() {
+        let is_gone = |target: TargetId| {
+            let node = of(&target);
+            node.is_some_and(|node| self.link().is_some_and(|l| l.suspicions.is_gone(now, node)))
+        };
+        let Choice { mut changes, unknown, to_move } = naming.look(now, &self.groups, is_gone);
+        let to_ask: BTreeSet<u32> = unknown.iter().filter_map(of).collect();
+        if self.errs(Mistake::SettlesUnmoved) {
+            let since = |group| naming.rosters().of(group).map(Voters::epoch);
+            let settle = |group: &GroupId| Some((*group, RosterChange::Settle(since(*group)?)));
+            changes.extend(to_move.iter().filter_map(settle));
+        }
+        self.naming = Some(naming);
+        for node in to_ask {
             self.write_letter(now, node, &Message::WhichStores);
         }
-        self.first_voters = found;
-        if self.map.is_none() && !self.first_voters.is_empty() {
-            self.choose_voters();
+        for group in to_move {
+            self.with_names(now, |naming, member| naming.move_group(now, group, &member.groups));
+        }
+        self.roster_changes = changes;
+        if self.map.is_none() && !self.roster_changes.is_empty() {
+            self.change_rosters();
         }
     }
 
     /// In one process nobody else has a say.
-    fn choose_voters(&mut self) {
-        let found = core::mem::take(&mut self.first_voters);
+    fn change_rosters(&mut self) {
+        let changes = core::mem::take(&mut self.roster_changes);
         let Some(naming) = &self.naming else { return };
-        let mut rosters = naming.rosters().clone();
-        rosters.epoch += 1;
-        for (group, voters) in found {
-            let voters = Voters::first(rosters.epoch, &voters).ok();
-            rosters.groups.extend(voters.map(|voters| (group, voters)));
-        }
-        self.outbox.effects.push(Effect::KeepRosters(rosters));
+        let rosters = naming.rosters();
+        let changed = rosters.changed(rosters.epoch + 1, &changes);
+        self.outbox.effects.extend(changed.map(Effect::KeepRosters));
     }
 
     /// The rosters of the map that it follows.
     pub(super) fn learn_voters(&mut self, now: Time) {
         let Some(map) = &self.map else { return };
         let rosters = Rosters { epoch: u64::from(map.epoch), groups: map.voters.clone() };
-        self.first_voters.clear();
+        self.roster_changes.clear();
         self.learn_rosters(now, rosters);
     }
 
@@ -170,13 +193,12 @@ impl Member {
         self.with_names(now, |naming, member| naming.learn(now, rosters, &member.groups));
     }
 
-    /// The map with the first voters of groups that have none, if this node knows whom to choose.
+    /// The map with other voters, if this node knows of a change.
     pub(super) fn map_with_voters(&self) -> Option<ClusterMap> {
         let map = self.map.as_deref()?;
-        let is_missing = |group| !map.voters.contains_key(group);
-        if !self.first_voters.keys().any(is_missing) || !self.link()?.hears_most() {
+        if self.roster_changes.is_empty() || !self.link()?.hears_most() {
             return None;
         }
-        map.with_first_voters(&self.first_voters).ok()
+        map.with_voters(&self.roster_changes)
     }
 }

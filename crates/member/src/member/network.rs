@@ -155,6 +155,7 @@ impl Member {
                 link.suspicions.up(node);
                 self.note(Note::PeerUp(node, address));
                 self.node_changed(now, node);
+                self.look_soon_for_voters(now);
             }
             PeerChange::Down => {
                 link.suspicions.down(now, node);
@@ -175,6 +176,7 @@ impl Member {
     pub(super) fn peer_may_be_gone(&mut self, now: Time, node: u32) {
         if self.link().is_some_and(|link| link.suspicions.is_gone(now, node)) {
             self.note(Note::PeerGone(node));
+            self.look_soon_for_voters(now);
             if !self.errs(Mistake::NoScanWhenPeerGone) {
                 self.node_changed(now, node);
             }

@@ -4,6 +4,7 @@
 //! about. What follows from a row is said when that row is on stable storage: all that has changed while one write was
 //! under way is in the next one, so that a flush is shared by all who wait.
 
+mod keys;
 mod page;
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -142,6 +143,8 @@ enum Pending {
     Write,
     Clear,
     Page(Whom, Stamp, PageAsk),
+    /// With the registers that were being written when it was asked for.
+    Keys(Whom, Stamp, BTreeSet<Key>),
 }
 
 /// The rows of one target, of all registers that it is a voter of. A host that loses what was not on stable storage makes another
@@ -260,6 +263,7 @@ impl Acceptor {
                 self.ask_register(key, Asked { whom, stamp, ask }, effects);
             }
             About::Page(page) => self.ask_page(whom, stamp, page, effects),
+            About::Keys(keys) => self.ask_keys(whom, stamp, keys, effects),
         }
         self.flush(effects);
     }
@@ -409,6 +413,9 @@ impl Acceptor {
             }
             (Pending::Page(whom, stamp, ask), Ok(RowsOutput::Scanned(rows, is_all))) => {
                 self.scanned(whom, stamp, &ask, (&rows, is_all), effects)
+            }
+            (Pending::Keys(whom, stamp, written), Ok(RowsOutput::Scanned(rows, is_all))) => {
+                self.keys_scanned(whom, stamp, written, (&rows, is_all), effects)
             }
             _ => false,
         };

@@ -17,7 +17,7 @@ use crate::register::row::Row;
 const MAX_PAGE_BYTES: usize = 1 << 20;
 
 /// A key on storage, and its value.
-type KeyValue = (Vec<u8>, Vec<u8>);
+pub(super) type KeyValue = (Vec<u8>, Vec<u8>);
 
 impl Acceptor {
     pub(super) fn ask_page(

@@ -170,7 +170,9 @@ impl Listing {
             Says::Fenced(Fenced::Later(epoch) | Fenced::TooOld(epoch)) => {
                 return ListingStep::NeedsMap(epoch);
             }
-            Says::Fenced(Fenced::Behind) | Says::Register(_) => return ListingStep::Waits,
+            Says::Fenced(Fenced::Behind) | Says::Register(_) | Says::Keys(_) => {
+                return ListingStep::Waits;
+            }
         };
         let part = &mut self.parts[place];
         if part.rows.is_some() {

@@ -5,12 +5,13 @@
 //! the cluster map ([`Rosters`]).
 
 mod listing;
+mod moving;
 mod task;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
-use slotcast_protocol::GroupMap;
+use slotcast_protocol::{GroupId, GroupMap};
 use slotcast_units::{Span, Time};
 
 use crate::key::{BucketId, Key, SlotId};
@@ -68,6 +69,8 @@ pub enum NamesEffect {
     Ask(VoterQuestion),
     /// Answer the request of this number.
     Answer(u64, NameAnswer),
+    /// All registers of this group have been brought to the new one of the two sets that vote since this epoch.
+    Moved(GroupId, u64),
 }
 
 /// How long is waited for what.
@@ -208,17 +211,14 @@ impl Names {
         groups: &GroupMap,
         effects: &mut Vec<NamesEffect>,
     ) {
-        let id = self.next;
-        self.next += 1;
-        if is_held {
-            self.held.insert(number, id);
-        }
         let key = match &request {
             NameRequest::Update(key, _) => Some(key.clone()),
             NameRequest::Read(_) | NameRequest::List(_) => None,
         };
-        let machine = Machine::Waiting(request, is_held);
-        self.tasks.insert(id, Task::new(now, (number, parent), machine, self.times));
+        let id = self.add(now, (number, parent), Machine::Waiting(request, is_held));
+        if is_held {
+            self.held.insert(number, id);
+        }
         match key {
             // It is in nobody's way before it is released.
             Some(key) if is_held && self.queues.contains_key(&key) => {}
@@ -242,6 +242,14 @@ impl Names {
             // The one before it wakes it. It does not wait for longer than a request may.
             _ => self.wake_at(now + self.times.most, id),
         }
+    }
+
+    /// A further task. Gives its number.
+    fn add(&mut self, now: Time, (number, parent): (u64, Option<u64>), machine: Machine) -> u64 {
+        let id = self.next;
+        self.next += 1;
+        self.tasks.insert(id, Task::new(now, (number, parent), machine, self.times));
+        id
     }
 
     /// Begins to ask, if it is known whom.
@@ -279,6 +287,7 @@ impl Names {
             return;
         }
         self.rosters = rosters;
+        self.follow_moving();
         let waiting: Vec<u64> =
             self.tasks.iter().filter(|(_, task)| task.waits_for_map).map(|(id, _)| *id).collect();
         for id in waiting {
@@ -351,7 +360,7 @@ impl Names {
             Next::Asks => {
                 let questions = task.machine.questions(id);
                 effects.extend(questions.into_iter().map(NamesEffect::Ask));
-                let patience = task.patience();
+                let patience = task.patience(self.times);
                 self.wake_at(now + patience, id);
             }
             Next::Lost => {
@@ -372,6 +381,11 @@ impl Names {
                     let request = NameRequest::Read(key);
                     self.start(now, (0, Some(id)), request, false, groups, effects);
                 }
+            }
+            Next::Brings(keys) => self.bring(now, id, keys, groups, effects),
+            Next::Moved(group, since) => {
+                self.end(now, id, groups, effects);
+                effects.push(NamesEffect::Moved(group, since));
             }
             Next::Done(answer) => self.finish(now, id, answer, groups, effects),
         }
@@ -403,12 +417,8 @@ impl Names {
             (Some(parent), answer) => {
                 let Some(task) = self.tasks.get_mut(&parent) else { return };
                 task.heard = now;
-                let next = match (key, answer) {
-                    (Some(key), NameAnswer::Says(record)) => {
-                        task.machine.was_read(&key, record.as_ref())
-                    }
-                    _ => Next::Done(NameAnswer::Failed(NameFailure::Unavailable)),
-                };
+                let Some(key) = key else { return };
+                let next = task.machine.part_ended(&key, answer);
                 self.go_on(now, parent, next, groups, effects);
             }
         }
@@ -459,6 +469,6 @@ fn slots_of(bucket: BucketId, slots: u32) -> impl Iterator<Item = SlotId> {
 fn of_register(says: Says) -> Option<crate::register::row::Reply<NameRecord>> {
     match says {
         Says::Register(reply) => Some(reply),
-        Says::Page(_) | Says::Fenced(_) => None,
+        Says::Page(_) | Says::Keys(_) | Says::Fenced(_) => None,
     }
 }

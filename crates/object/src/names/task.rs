@@ -3,10 +3,11 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use slotcast_protocol::GroupMap;
+use slotcast_protocol::{GroupId, GroupMap};
 use slotcast_units::{Span, Time};
 
 use super::listing::{Listing, ListingStep};
+use super::moving::{Moving, MovingStep};
 use super::{NameAnswer, NameFailure, NameRequest, NameTimes, of_register, voters_of};
 use crate::key::Key;
 use crate::message::{About, Asker, NameRecord, Says, VoterQuestion};
@@ -14,6 +15,7 @@ use crate::object::Entry;
 use crate::register::ballot::Proposer;
 use crate::register::read::{Read, ReadStep};
 use crate::register::row::{Question, Tag};
+use crate::register::sync::{Sync, SyncStep};
 use crate::register::update::{Step, Update};
 use crate::register::voters::Voter;
 use crate::roster::Rosters;
@@ -66,6 +68,8 @@ impl Task {
         match self.machine {
             // Its chunk is on its way.
             Machine::Update { is_held: true, .. } | Machine::Waiting(_, true) => Time::NEVER,
+            // The voters do not change before all is done.
+            Machine::Move(_) => Time::NEVER,
             // Others of this node change the name before it.
             Machine::Waiting(_, false) => self.began + times.most,
             // There may be one soon, as at the first start of a cluster.
@@ -75,9 +79,9 @@ impl Task {
     }
 
     /// How long it waits before it asks again: longer each time.
-    pub(super) fn patience(&mut self) -> Span {
+    pub(super) fn patience(&mut self, times: NameTimes) -> Span {
         let patience = self.patience;
-        self.patience = patience + patience / 2;
+        self.patience = (patience + patience / 2).min(times.silence);
         patience
     }
 
@@ -96,6 +100,10 @@ pub(super) enum Next {
     NeedsMap(u64),
     /// These registers are to be read for it.
     Reads(Vec<Key>),
+    /// These are to be brought to new voters for it.
+    Brings(Vec<Key>),
+    /// All of this group have been, of which two sets vote since this epoch.
+    Moved(GroupId, u64),
     Done(NameAnswer),
 }
 
@@ -116,6 +124,12 @@ pub(super) enum Machine {
         read: Read<NameRecord>,
     },
     List(Listing),
+    /// Of a register, for [`Machine::Move`]. Its answer is that it says something.
+    Sync {
+        key: Key,
+        sync: Box<Sync<NameRecord>>,
+    },
+    Move(Box<Moving>),
 }
 
 impl Machine {
@@ -123,8 +137,9 @@ impl Machine {
         match self {
             Machine::Waiting(NameRequest::Update(key, _) | NameRequest::Read(key), _)
             | Machine::Update { key, .. }
-            | Machine::Read { key, .. } => Some(key),
-            Machine::Waiting(NameRequest::List(_), _) | Machine::List(_) => None,
+            | Machine::Read { key, .. }
+            | Machine::Sync { key, .. } => Some(key),
+            Machine::Waiting(NameRequest::List(_), _) | Machine::List(_) | Machine::Move(_) => None,
         }
     }
 
@@ -189,6 +204,9 @@ impl Machine {
                 voters(key).map_or(none, |voters| read.renew(voters, rosters.epoch).into())
             }
             Machine::List(listing) => listing.renew(rosters, groups).into(),
+            // It is begun anew by what it is for, with other ballots.
+            Machine::Sync { .. } => Next::Done(NameAnswer::Failed(NameFailure::Unavailable)),
+            Machine::Move(_) => Next::Waits,
         }
     }
 
@@ -202,7 +220,7 @@ impl Machine {
                     return Next::Asks;
                 }
             }
-            Machine::Read { .. } | Machine::List(_) => {}
+            Machine::Read { .. } | Machine::List(_) | Machine::Sync { .. } | Machine::Move(_) => {}
         }
         Next::Waits
     }
@@ -212,7 +230,8 @@ impl Machine {
             Machine::Waiting(..) => Next::Waits,
             Machine::Update { update, .. } => update.retry().into(),
             Machine::Read { read, .. } => read.retry().into(),
-            Machine::List(_) => Next::Asks,
+            Machine::Sync { sync, .. } => sync.retry().into(),
+            Machine::List(_) | Machine::Move(_) => Next::Asks,
         }
     }
 
@@ -224,7 +243,9 @@ impl Machine {
             Machine::List(listing) => listing.ask_all(),
             Machine::Update { update, .. } if update.is_contested() => return Next::Lost,
             Machine::Read { read, .. } if read.is_contested() => return Next::Lost,
-            Machine::Update { .. } | Machine::Read { .. } => {}
+            Machine::Sync { sync, .. } if sync.is_contested() => return Next::Lost,
+            Machine::Move(moving) => return of_moving(moving.again(), moving),
+            Machine::Update { .. } | Machine::Read { .. } | Machine::Sync { .. } => {}
         }
         Next::Asks
     }
@@ -237,6 +258,8 @@ impl Machine {
             Machine::Update { key, update, .. } => about(id, key, update.questions()),
             Machine::Read { key, read } => about(id, key, read.questions()),
             Machine::List(listing) => listing.questions(id),
+            Machine::Sync { key, sync } => about(id, key, sync.questions()),
+            Machine::Move(moving) => moving.questions(id),
         }
     }
 
@@ -255,15 +278,35 @@ impl Machine {
                 None => Next::Waits,
             },
             Machine::List(listing) => listing.answered(from, tag, says).into(),
+            Machine::Sync { sync, .. } => match of_register(says) {
+                Some(reply) => sync.handle(from, tag, reply).into(),
+                None => Next::Waits,
+            },
+            Machine::Move(moving) => of_moving(moving.answered(from, tag, says), moving),
         }
     }
 
-    /// A register was read for it.
-    pub(super) fn was_read(&mut self, key: &Key, record: Option<&NameRecord>) -> Next {
-        match self {
-            Machine::List(listing) => listing.was_read(key, record).into(),
-            _ => Next::Waits,
+    /// What was done about a register for it has ended so.
+    pub(super) fn part_ended(&mut self, key: &Key, answer: NameAnswer) -> Next {
+        match (self, answer) {
+            (Machine::List(listing), NameAnswer::Says(record)) => {
+                listing.was_read(key, record.as_ref()).into()
+            }
+            (Machine::Move(moving), answer) => {
+                let is_done = matches!(answer, NameAnswer::Says(_));
+                of_moving(moving.was_brought(key, is_done), moving)
+            }
+            _ => Next::Done(NameAnswer::Failed(NameFailure::Unavailable)),
         }
+    }
+}
+
+fn of_moving(step: MovingStep, moving: &Moving) -> Next {
+    match step {
+        MovingStep::Waits => Next::Waits,
+        MovingStep::Asks => Next::Asks,
+        MovingStep::Brings(keys) => Next::Brings(keys),
+        MovingStep::Done => Next::Moved(moving.group(), moving.voters().epoch()),
     }
 }
 
@@ -310,6 +353,18 @@ impl From<ListingStep> for Next {
             ListingStep::Reads(keys) => Next::Reads(keys),
             ListingStep::NeedsMap(epoch) => Next::NeedsMap(epoch),
             ListingStep::Done(listed) => Next::Done(NameAnswer::Listed(listed)),
+        }
+    }
+}
+
+impl From<SyncStep> for Next {
+    fn from(step: SyncStep) -> Next {
+        match step {
+            SyncStep::Waits => Next::Waits,
+            SyncStep::Asks => Next::Asks,
+            SyncStep::Lost => Next::Lost,
+            SyncStep::NeedsMap(epoch) => Next::NeedsMap(epoch),
+            SyncStep::Done => Next::Done(NameAnswer::Says(None)),
         }
     }
 }
