@@ -284,6 +284,18 @@ impl SimulatedRows {
         self.is_open = false;
     }
 
+    /// All rows are gone, and the identity of the store stays: no store does that, a test may.
+    pub fn wipe_rows(&mut self) {
+        let identity = self.flushed.identity;
+        self.wipe();
+        (self.cached.identity, self.flushed.identity) = (identity, identity);
+    }
+
+    /// The identity that the store would have after a power failure, if it has one.
+    pub fn identity(&self) -> Option<u64> {
+        self.flushed.identity
+    }
+
     /// The value of a key that would be there after a power failure.
     pub fn flushed(&self, key: &[u8]) -> Option<&[u8]> {
         self.flushed.rows.get(key).map(Vec::as_slice)

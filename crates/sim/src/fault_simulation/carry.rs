@@ -51,14 +51,23 @@ impl Cluster {
                 self.send_pieces(now, node, *pass, agenda);
             }
             Effect::Answer(number, Answer::Put(result)) => {
-                self.put_ended(now, node, number, result);
+                let is_named =
+                    result.is_err_and(|why| self.chunk_of_name_failed(now, (node, number), why));
+                if !is_named {
+                    self.put_ended(now, node, number, result);
+                }
             }
             Effect::Answer(number, Answer::Get(result)) => {
                 self.get_ended(now, node, number, result);
             }
-            Effect::Answer(_, Answer::Holders(_) | Answer::Names(_)) => {}
-            // These nodes keep no names.
-            Effect::Rows(..) | Effect::KeepRosters(_) => {}
+            Effect::Answer(number, Answer::Names(answer)) => {
+                self.name_answered(now, (node, number), answer, agenda);
+            }
+            Effect::Rows(target, op, what) => {
+                self.ask_rows(now, (node, target), (op, what), agenda);
+            }
+            // The others are of nodes in one process.
+            Effect::Answer(_, Answer::Holders(_)) | Effect::KeepRosters(_) => {}
             Effect::KeepMap(map) => self.nodes[node as usize].map = *map,
             Effect::Propose(map) => {
                 let delay = self.chance.exponential(self.plan.map_delay);

@@ -20,7 +20,9 @@ const APART: Span = Span::from_us(10);
 impl Cluster {
     /// Whether no request of a user is under way, and no check.
     pub(super) fn is_quiet(&self) -> bool {
-        self.checks == 0 && self.nodes.iter().all(|host| host.running.is_empty())
+        self.checks == 0
+            && self.names.is_quiet()
+            && self.nodes.iter().all(|host| host.running.is_empty())
     }
 
     /// What is under way, for whoever wants to know why it hangs.
@@ -28,10 +30,19 @@ impl Cluster {
         let open: Vec<_> = self.nodes.iter().flat_map(|host| host.running.values()).collect();
         let what = if !open.is_empty() {
             format!("at {now} requests are still open: {open:?}")
+        } else if !self.names.is_quiet() {
+            let open = self.names.running.values();
+            let open: Vec<_> = open.map(|ask| &self.names.asks[*ask]).collect();
+            format!("at {now} requests about names are still open: {open:?}")
+        } else if self.lacks_voters() {
+            format!("at {now} others are to vote than do: {}", self.tell_all_voters())
         } else if !self.has_handed_over() {
             let states: Vec<_> =
                 self.map.nodes.iter().map(|node| (node.number, node.state())).collect();
-            format!("at {now} the map does not say that all is done: {states:?}")
+            format!(
+                "at {now} the map does not say that all is done: {states:?}; names: {}",
+                self.tell_all_voters()
+            )
         } else if !self.all_follow() {
             format!("at {now} some nodes do not follow epoch {}", self.map.epoch)
         } else {

@@ -15,11 +15,13 @@ use super::Mistake;
 use super::catalogue::Catalogue;
 use super::clock::Clock;
 use super::event::Event;
+use super::names::NameClients;
 use super::network::{Network, Weather};
 use super::node::{DiskHost, NodeHost, Purpose};
 use super::parcel::{Parcel, Parcels};
 use super::plan::Plan;
 use super::report::FaultReport;
+use super::rows::RowsHost;
 
 /// All that is simulated.
 pub(super) struct Cluster {
@@ -42,6 +44,7 @@ pub(super) struct Cluster {
     pub(super) mounts: Stream,
     /// Of older programs and other layouts.
     pub(super) disagreements: Stream,
+    pub(super) names: NameClients,
     streams: Streams,
     pub(super) is_calm: bool,
     /// Until then users put what is being removed as surplus.
@@ -80,6 +83,11 @@ impl Model for Cluster {
                     self.disk_done(now, node, target, op, agenda);
                 }
             }
+            Event::Rows { node, target, incarnation, op } => {
+                if self.is_same(node, incarnation) {
+                    self.rows_done(now, (node, target), op, agenda);
+                }
+            }
             Event::Worked { node, target, incarnation } => {
                 // Work of an incarnation that has ended is not that of the next one.
                 let is_same = self.is_same(node, incarnation);
@@ -110,6 +118,8 @@ impl Model for Cluster {
             Event::Ask => self.ask(now, agenda),
             Event::Fair => self.network.weather = Weather::FAIR,
             Event::PutAgain { chunk, on_most } => self.put_again(now, (chunk, on_most), agenda),
+            Event::AskName => self.ask_name(now, agenda),
+            Event::NameAgain { ask } => self.name_again(now, ask as usize, agenda),
             Event::Retire => self.retire(now, agenda),
             Event::Fault(fault) => self.inject(now, fault, agenda),
             Event::Over { fault, of, incarnation } => {
@@ -140,6 +150,7 @@ impl Cluster {
             clocks: streams.stream("clocks", 0),
             mounts: streams.stream("mounts", 0),
             disagreements: streams.stream("disagreement", 1),
+            names: NameClients::new(&streams, plan.names.is_some_and(|names| names.versioned)),
             streams,
             is_calm: true,
             used_until: Time::ZERO,
@@ -171,7 +182,8 @@ impl Cluster {
         let seed = self.streams.stream("disks", u64::from(target.0)).next_u64();
         let mut disk = SimulatedDisk::new(seed);
         disk.lies = self.plan.mistake == Some(Mistake::AcknowledgeBeforeFlush);
-        DiskHost::new(disk)
+        let rows = self.streams.stream("rows", u64::from(target.0)).next_u64();
+        DiskHost::new(disk, RowsHost::new(rows, self.plan.mistake))
     }
 
     /// Which node has a target.
@@ -197,6 +209,7 @@ impl Cluster {
         let (Event::Datagram { node, .. }
         | Event::Left { node, .. }
         | Event::Disk { node, .. }
+        | Event::Rows { node, .. }
         | Event::Worked { node, .. }
         | Event::Wake { node, .. }
         | Event::Map { node, .. }) = event
@@ -220,7 +233,8 @@ impl Cluster {
         let local = host.clock.local(now);
         host.began = local;
         let own = (node, &identities);
-        let config = self.plan.member(&host.map, own, (local, host.incarnation), host.versions);
+        let program = (host.versions, self.names.salts.next_u64());
+        let config = self.plan.member(&host.map, own, (local, host.incarnation), program);
         host.down = config
             .network
             .iter()
@@ -255,6 +269,7 @@ impl Cluster {
             }
             disk.accepted.clear();
             disk.disk.crash();
+            disk.rows.crash();
             disk.instead.iter_mut().for_each(|instead| instead.disk.crash());
         }
         host.egress.clear();
@@ -271,6 +286,7 @@ impl Cluster {
             self.checks -= usize::from(running.purpose == Purpose::Check);
             self.report.given_up += u64::from(running.purpose == Purpose::User);
         }
+        self.lose_name_answers(now, node, agenda);
     }
 
     /// A node is told something, and what it wants is done.

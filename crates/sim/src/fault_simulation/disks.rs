@@ -1,7 +1,7 @@
 //! Disks that fail: for a while, or for good.
 
 use slotcast_engine::Agenda;
-use slotcast_faults::{DiskFaults, Hang, OpFaults, Transient};
+use slotcast_faults::{DiskFaults, Hang, OpFaults, RowsFaults, Transient};
 use slotcast_member::StorageTarget;
 use slotcast_protocol::TargetId;
 use slotcast_store::DiskError;
@@ -82,6 +82,7 @@ impl Cluster {
         }
         let disk = self.disk_mut(target);
         disk.is_dead = true;
+        disk.rows.die();
         disk.disk.faults = faults;
     }
 
@@ -106,7 +107,10 @@ impl Cluster {
     /// The same of all disks of a node.
     pub(super) fn mend_disks(&mut self, now: Time, node: u32, agenda: &mut Agenda<Event>) {
         let targets: Vec<_> = self.nodes[node as usize].disks.keys().copied().collect();
-        targets.into_iter().for_each(|target| self.mend_disk(now, target, agenda));
+        for target in targets {
+            self.mend_disk(now, target, agenda);
+            self.mend_rows(now, target, agenda);
+        }
     }
 
     /// Whether a disk has failed for good and is not replaced yet.
@@ -130,14 +134,15 @@ impl Cluster {
             }
             let is_gone = host.is_gone();
             self.stop(now, node, agenda);
+            let mistake = self.plan.mistake;
             let disks = self.nodes[node as usize].disks.iter_mut();
             let dead = disks.filter(|(_, disk)| disk.is_dead);
             let mut replaced = Vec::new();
             for (target, disk) in dead {
                 disk.is_dead = false;
                 disk.disk.faults = DiskFaults::default();
-                disk.disk.wipe();
-                disk.held.clear();
+                disk.rows.rows.faults = RowsFaults::default();
+                disk.wipe(mistake);
                 disk.wiped_at = Some(now);
                 replaced.push(*target);
             }

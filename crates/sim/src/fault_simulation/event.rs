@@ -1,5 +1,6 @@
 //! The events of a fault simulation.
 
+use slotcast_object::RowsOpId;
 use slotcast_protocol::TargetId;
 use slotcast_store::OpId;
 
@@ -12,6 +13,8 @@ pub(super) enum Event {
     Left { node: u32, incarnation: u32, transfer: u32 },
     /// A disk has carried something out.
     Disk { node: u32, target: TargetId, incarnation: u32, op: OpId },
+    /// The rows of a target have carried something out.
+    Rows { node: u32, target: TargetId, incarnation: u32, op: RowsOpId },
     /// The work of a target is done.
     Worked { node: u32, target: TargetId, incarnation: u32 },
     /// A node asked to be woken.
@@ -29,6 +32,10 @@ pub(super) enum Event {
     PutAgain { chunk: u32, on_most: bool },
     /// The network is fair from now on.
     Fair,
+    /// A client wants something of a name.
+    AskName,
+    /// A client asks again what it was not answered.
+    NameAgain { ask: u32 },
     /// A chunk is removed everywhere.
     Retire,
     /// A fault begins.
@@ -62,6 +69,9 @@ pub(super) enum Fault {
     Deaf,
     OtherLayout,
     Forget,
+    RowsFailing,
+    RowsStalled,
+    RowsSlow,
 }
 
 impl slotcast_engine::Event for Event {
@@ -85,6 +95,9 @@ impl slotcast_engine::Event for Event {
             Event::Fair => word(17, 0, 0),
             Event::PutAgain { chunk, .. } => word(16, chunk, 0),
             Event::Worked { node, target, .. } => word(15, node, target.0),
+            Event::Rows { node, target, op, .. } => word(18, node, target.0) ^ op.0 << 8,
+            Event::AskName => word(19, 0, 0),
+            Event::NameAgain { ask } => word(20, ask, 0),
         }
     }
 }

@@ -48,6 +48,12 @@ impl Cluster {
         spread(counts.stalled, Event::Fault(Fault::Stalled));
         spread(counts.dying, Event::Fault(Fault::Dying));
         spread(counts.deaf, Event::Fault(Fault::Deaf));
+        if let Some(names) = plan.names {
+            spread(names.requests, Event::AskName);
+            spread(names.failing, Event::Fault(Fault::RowsFailing));
+            spread(names.stalled, Event::Fault(Fault::RowsStalled));
+            spread(names.slow, Event::Fault(Fault::RowsSlow));
+        }
         if plan.mistake == Some(Mistake::ForgetPromises) {
             spread(2000, Event::Fault(Fault::Forget));
         }
@@ -69,7 +75,10 @@ impl Cluster {
             let is_harmed =
                 |disk: &DiskHost| disk.harmed && !disk.is_dead || disk.instead.is_some();
             let is_other = host.right_map.is_some();
-            let is_to_restart = host.disks.values().any(is_harmed) || !host.is_well() || is_other;
+            let is_to_restart = host.disks.values().any(is_harmed)
+                || !host.is_well()
+                || is_other
+                || host.has_failed_rows();
             for disk in host.disks.values_mut() {
                 disk.disk.room = usize::MAX;
                 disk.slowness = 1;
@@ -169,6 +178,9 @@ impl Cluster {
                 self.report.injected.slow_disks += 1;
                 self.disk_mut(target).slowness = 5 + self.chance.below(40);
             }
+            Fault::RowsFailing => self.begin_failing_rows(target),
+            Fault::RowsStalled => self.stall_rows(target),
+            Fault::RowsSlow => self.slow_rows(target),
             Fault::Failing => self.begin_failing(target),
             Fault::Stalled => self.stall(target),
             Fault::Dying => return self.begin_dying(now, target, agenda),
@@ -214,9 +226,9 @@ impl Cluster {
         self.report.injected.gone += 1;
         self.stop(now, node, agenda);
         for lost in if all_may_go { all } else { vec![target] } {
+            let mistake = self.plan.mistake;
             let disk = self.disk_mut(lost);
-            disk.disk.wipe();
-            disk.held.clear();
+            disk.wipe(mistake);
             disk.wiped_at = Some(now);
             self.replace(lost);
         }
@@ -255,6 +267,8 @@ impl Cluster {
             Fault::Partition => self.network.join(),
             Fault::Full => self.disk_mut(target).disk.room = usize::MAX,
             Fault::Slow => self.disk_mut(target).slowness = 1,
+            Fault::RowsFailing => self.rows_are_well(now, target, agenda),
+            Fault::RowsStalled | Fault::RowsSlow => self.mend_rows(now, target, agenda),
             Fault::Stalled => self.mend_disk(now, target, agenda),
             Fault::Failing => {
                 self.mend_disk(now, target, agenda);

@@ -38,13 +38,15 @@ impl Cluster {
     /// A node proposes a map in the place of the one before it.
     pub(super) fn proposed(&mut self, now: Time, map: &ClusterMap, agenda: &mut Agenda<Event>) {
         // The keeper asks whether the node still says so.
-        let mut proposals = self.nodes.iter().filter_map(|host| host.member.as_ref()?.proposal());
+        let proposals = self.nodes.iter().filter_map(|host| host.member.as_ref()?.proposal());
+        let proposals: Vec<ClusterMap> = proposals.filter(|of| of.epoch == map.epoch).collect();
         if map.epoch != self.map.epoch + 1 {
             return;
         }
-        if !proposals.any(|proposal| proposal == *map) {
-            // It looks again: the node may say so another time.
-            let parcel = self.parcels.send(Parcel::Map(Rc::new(map.clone())));
+        if !proposals.contains(map) {
+            // It looks again: the node may say so another time, or something else.
+            let next = proposals.into_iter().next().unwrap_or_else(|| map.clone());
+            let parcel = self.parcels.send(Parcel::Map(Rc::new(next)));
             return agenda.at(now + KEEPER, Event::Propose { parcel });
         }
         self.write(now, map.clone(), agenda);
@@ -111,10 +113,8 @@ impl Cluster {
         self.stop(now, node, agenda);
         let host = &mut self.nodes[node as usize];
         host.leaving = Leaving::Gone;
-        for disk in host.disks.values_mut() {
-            disk.disk.wipe();
-            disk.held.clear();
-        }
+        let mistake = self.plan.mistake;
+        host.disks.values_mut().for_each(|disk| disk.wipe(mistake));
         self.report.taken_away += 1;
         self.remove(now, node, false, agenda);
         true
@@ -188,7 +188,12 @@ impl Cluster {
     pub(super) fn has_handed_over(&self) -> bool {
         let is_leaving = |node: &slotcast_member::MapNode| {
             let is_gone = self.nodes.get(node.number as usize).is_some_and(NodeHost::is_gone);
-            matches!(node.membership, Membership::Draining | Membership::Joining) && !is_gone
+            let is_leaving = match node.membership {
+                Membership::Joining => true,
+                Membership::Draining => !self.has_to_vote(node.number),
+                Membership::Active | Membership::Drained => false,
+            };
+            is_leaving && !is_gone
         };
         !self.map.nodes.iter().any(is_leaving)
     }

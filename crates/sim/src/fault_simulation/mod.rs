@@ -19,11 +19,13 @@
 //! * a node that was told to leave says that it has handed over, and when it says so every chunk that it
 //!   holds is on as many others as it is wanted on; it is taken away then, and everything can still be fetched;
 //! * a target that is left alone offers windows as near as one that has just started, and nothing of what it had
-//!   promised is left.
+//!   promised is left;
+//! * where enough members of a group could keep names, some do, and requests about names are answered;
+//! * what clients were told of each name is linearizable, and listings have the names that are there.
 //!
 //! And at any time:
 //!
-//! * what is acknowledged is on stable storage on as many targets as was wanted;
+//! * what is acknowledged is on stable storage on as many targets as was wanted, and what a name says is content, too;
 //! * the windows that a target has accepted do not overlap, and are a trip apart; what was cancelled is free;
 //! * nodes with different layouts of one epoch do not believe each other;
 //! * chunks leave in the windows that were granted for them, one after another;
@@ -44,6 +46,8 @@ mod event;
 mod faults;
 mod maps;
 mod mounts;
+mod name_answers;
+mod names;
 mod network;
 mod node;
 mod parcel;
@@ -51,7 +55,9 @@ mod plan;
 mod quiet;
 mod report;
 mod requests;
+mod rows;
 mod surplus;
+mod voters;
 mod watch;
 mod windows;
 
@@ -82,6 +88,12 @@ pub enum Mistake {
     HoldForgotten,
     /// Targets leave no time between two windows.
     NoTripBetweenWindows,
+    /// Rows of names are said to be flushed before they are.
+    RowsAcknowledgeBeforeFlush,
+    /// A store of names that was wiped comes back as the one that it was.
+    WipedRowsKeepTheirIdentity,
+    /// The proposers of all nodes have the same numbers.
+    OneSalt,
     /// Nodes believe their folders: nothing outside of them says which target is where.
     KeepsNoRegister,
 }
@@ -127,19 +139,33 @@ fn run(cluster: Cluster) -> (FaultReport, Cluster) {
             cluster.start(agenda.now(), node, agenda);
         }
     });
+    let begins_calm = simulation.model().plan.names.is_some_and(|names| names.begins_calm);
+    if begins_calm {
+        run_while(&mut simulation, |cluster, _| cluster.lacks_voters());
+    }
     let (waves, wave) = (simulation.model().plan.waves, simulation.model().plan.wave);
     for _ in 0..waves {
         simulation.schedule(|cluster, agenda| cluster.begin_wave(agenda.now(), agenda));
         let end = simulation.now() + wave;
         simulation.run_until(end);
         simulation.schedule(|cluster, agenda| cluster.calm(agenda.now(), agenda));
+        let is_busy = |cluster: &Cluster, _| !cluster.is_quiet() || cluster.lacks_voters();
+        if !run_while(&mut simulation, is_busy) {
+            break;
+        }
+        simulation.schedule(|cluster, agenda| {
+            cluster.check_all(agenda.now(), agenda);
+            cluster.change_names(agenda.now(), agenda);
+        });
         if !run_while(&mut simulation, |cluster, _| !cluster.is_quiet()) {
             break;
         }
-        simulation.schedule(|cluster, agenda| cluster.check_all(agenda.now(), agenda));
+        simulation.schedule(|cluster, agenda| cluster.read_names(agenda.now(), agenda));
         if !run_while(&mut simulation, |cluster, _| !cluster.is_quiet()) {
             break;
         }
+        let now = simulation.now();
+        simulation.model_mut().check_names(now);
         if simulation.model().has_dead() && !outlives_disks(&mut simulation) {
             break;
         }

@@ -15,6 +15,7 @@ use super::acks::Acks;
 use super::clock::Clock;
 use super::egress::Egress;
 use super::mounts::Instead;
+use super::rows::RowsHost;
 use super::windows::Accepted;
 
 /// Why a chunk is put or fetched.
@@ -49,6 +50,8 @@ pub(super) struct Running {
 #[derive(Debug)]
 pub(super) struct DiskHost {
     pub(super) disk: SimulatedDisk,
+    /// The rows of names beside it.
+    pub(super) rows: RowsHost,
     /// How many times slower than usual it is.
     pub(super) slowness: u64,
     /// It may have lost replicas since the last heal.
@@ -68,9 +71,10 @@ pub(super) struct DiskHost {
 }
 
 impl DiskHost {
-    pub(super) fn new(disk: SimulatedDisk) -> DiskHost {
+    pub(super) fn new(disk: SimulatedDisk, rows: RowsHost) -> DiskHost {
         DiskHost {
             disk,
+            rows,
             slowness: 1,
             harmed: false,
             wiped_at: None,

@@ -6,9 +6,10 @@ use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use slotcast_engine::{Stream, Streams};
 use slotcast_member::{
-    ClusterMap, FailureDomain, MapNode, MemberConfig, Mistake as Planted, NetworkConfig, QueueRule,
-    Rules, TargetSetup, Times,
+    ClusterMap, FailureDomain, MapNode, MemberConfig, Mistake as Planted, NamesConfig,
+    NetworkConfig, QueueRule, Rules, TargetSetup, Times,
 };
+use slotcast_object::{NameTimes, Rosters};
 use slotcast_protocol::{
     Delivery, GroupId, GroupMap, Membership, RepairRules, TargetConfig, TargetId, selection::Ties,
 };
@@ -47,6 +48,14 @@ const TIMES: Times = Times {
     reach: ReachRules { patience: ANSWERS, heard: Span::from_ms(8), lasts: Span::from_ms(40) },
     least_slack: Span::from_us(60),
     repeats: Span::from_ms(3),
+};
+
+/// Longer than maps take to the nodes, but for few.
+const NAMES: NameTimes = NameTimes {
+    patience: Span::from_ms(3),
+    silence: Span::from_ms(50),
+    most: Span::from_ms(300),
+    stores: Span::from_ms(20),
 };
 
 const REPAIR: RepairRules = RepairRules {
@@ -102,7 +111,38 @@ pub(super) struct Plan {
     pub(super) map_delay: Span,
     /// What nodes disagree about.
     pub(super) disagreement: Disagreement,
+    /// What its clients do with names, if it keeps any.
+    pub(super) names: Option<NamesPlan>,
     pub(super) mistake: Option<Mistake>,
+}
+
+/// What a seed does with names.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NamesPlan {
+    /// Per wave.
+    pub(super) requests: u64,
+    /// The faults do not begin before it is known who votes.
+    pub(super) begins_calm: bool,
+    /// All versions of one of the names are kept.
+    pub(super) versioned: bool,
+    /// Per wave.
+    pub(super) failing: u64,
+    pub(super) stalled: u64,
+    pub(super) slow: u64,
+}
+
+impl NamesPlan {
+    /// In half of the seeds.
+    fn new(chance: &mut Stream) -> Option<NamesPlan> {
+        chance.chance(0.5).then(|| NamesPlan {
+            requests: 20 + chance.below(60),
+            begins_calm: chance.chance(0.5),
+            versioned: chance.chance(0.3),
+            failing: some(chance, 3),
+            stalled: some(chance, 2),
+            slow: some(chance, 2),
+        })
+    }
 }
 
 /// What some nodes of a seed disagree about with the others.
@@ -225,6 +265,7 @@ impl Plan {
                 1 => Disagreement::Versions,
                 _ => Disagreement::Layouts,
             },
+            names: NamesPlan::new(&mut streams.stream("names-plan", 0)),
             mistake,
         }
     }
@@ -259,7 +300,7 @@ impl Plan {
         map: &ClusterMap,
         (node, identities): (u32, &BTreeMap<TargetId, Option<Identity>>),
         (began, incarnation): (Time, u32),
-        versions: Versions,
+        (versions, salt): (Versions, u64),
     ) -> MemberConfig {
         let rules = self.rules(map);
         let groups = map.groups().expect("targets for a group");
@@ -287,7 +328,12 @@ impl Plan {
                 max_chunk: 1 << 20,
                 versions,
             }),
-            names: None,
+            // An older program keeps none.
+            names: (self.names.is_some() && versions == Versions::ALL).then(|| NamesConfig {
+                times: NAMES,
+                salt: if self.mistake == Some(Mistake::OneSalt) { 1 } else { salt },
+                rosters: Rosters::default(),
+            }),
             repairs: true,
             times: rules.times,
             mistake: self.mistake.and_then(Mistake::planted),

@@ -33,6 +33,12 @@ pub struct Injected {
     pub stalled_disks: u64,
     /// Disks that failed for good while they were in use, and were replaced when others had made up for them.
     pub dying_disks: u64,
+    /// Rows of names of which operations of some kinds failed for a while.
+    pub failing_rows: u64,
+    /// Rows of names that answered operations of some kinds only after a while.
+    pub stalled_rows: u64,
+    /// Rows of names that were slow for a while.
+    pub slow_rows: u64,
     /// Nodes that stood still for a while.
     pub pauses: u64,
     /// Nodes that were started with the folder of another target for a while.
@@ -49,7 +55,7 @@ pub struct Injected {
 
 impl Injected {
     /// Each kind with its name.
-    pub fn all(&self) -> [(&'static str, u64); 21] {
+    pub fn all(&self) -> [(&'static str, u64); 24] {
         [
             ("lost", self.lost),
             ("partitioned", self.partitioned),
@@ -66,6 +72,9 @@ impl Injected {
             ("failing_disks", self.failing_disks),
             ("stalled_disks", self.stalled_disks),
             ("dying_disks", self.dying_disks),
+            ("failing_rows", self.failing_rows),
+            ("stalled_rows", self.stalled_rows),
+            ("slow_rows", self.slow_rows),
             ("pauses", self.pauses),
             ("foreign_folders", self.refused),
             ("deaf_to_multicast", self.deaf),
@@ -100,6 +109,12 @@ pub struct FaultReport {
     pub surplus_removed: u64,
     /// Segments that stores compacted.
     pub compacted: u64,
+    /// Requests about names that were answered.
+    pub names_answered: u64,
+    /// Listings of names, page by page.
+    pub names_listed: u64,
+    /// Requests about names that were asked again, since the answer was lost.
+    pub names_asked_again: u64,
     /// Acceptances after which the accepted windows were checked.
     pub acceptances: u64,
     /// Targets that were told to leave, those that said that they had handed over, and those that were taken

@@ -51,7 +51,7 @@ impl Cluster {
     }
 
     /// On how many targets a chunk of `group` can be, at least 1.
-    fn possible(&self, group: GroupId) -> u8 {
+    pub(super) fn possible(&self, group: GroupId) -> u8 {
         let mut there = self.groups.members_for_puts(group);
         for (position, target) in (0..).zip(self.groups.members(group)) {
             let host = self.nodes.get(self.node_of(*target));
@@ -117,7 +117,10 @@ impl Cluster {
     }
 
     fn end(&mut self, node: u32, number: RequestNumber) -> Option<Running> {
-        let running = self.nodes[node as usize].running.remove(&number)?;
+        let Some(running) = self.nodes[node as usize].running.remove(&number) else {
+            self.report.violated(format!("node {node} answers request {} once more", number.0));
+            return None;
+        };
         self.checks -= usize::from(running.purpose == Purpose::Check);
         Some(running)
     }

@@ -170,6 +170,15 @@ fn mistakes_about_agreement_are_found() {
     find(Mistake::Of(Of::SpeaksNewestVersion), 20, 3, "");
 }
 
+#[test]
+fn mistakes_about_names_are_found() {
+    find(Mistake::RowsAcknowledgeBeforeFlush, 100, 1, "cannot be explained");
+    find(Mistake::WipedRowsKeepTheirIdentity, 120, 1, "cannot be explained");
+    find(Mistake::Of(Of::SettlesUnmoved), 160, 2, "cannot be explained");
+    find(Mistake::OneSalt, 100, 1, "cannot be explained");
+    find(Mistake::Of(Of::NamesBeforeStored), 100, 5, "a name says that its content is");
+}
+
 /// Few simulations have what it takes: the removal of a node that is gone before it is taken for gone, and a chunk
 /// for a node that drains after its last scan; a put on more targets than before while one of them asks whether it may
 /// remove its replica, and some answer is lost; an answer that is held up until its request is another; a damaged chunk
