@@ -330,6 +330,11 @@ impl Store {
         }
     }
 
+    /// Whether it knows of every chunk that is here: all segments could be read when it was opened.
+    pub fn knows_all(&self) -> bool {
+        self.statistics.unreadable_segments == 0
+    }
+
     /// Whether the chunk is stored here, on stable storage.
     pub fn holds(&self, chunk: &ChunkId) -> bool {
         self.index.get(chunk).is_some()

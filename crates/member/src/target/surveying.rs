@@ -44,6 +44,6 @@ impl StorageTarget {
             Message::FindRequest(asked) => &asked.chunk,
             _ => return false,
         };
-        self.store.length(chunk).is_none() && self.store.statistics().unreadable_segments > 0
+        !self.store.knows_all() && self.store.length(chunk).is_none()
     }
 }

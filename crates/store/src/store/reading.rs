@@ -66,7 +66,7 @@ impl Store {
     /// The record at `place` could be read: the disk is not as bad as it looked.
     pub(super) fn can_read(&mut self, chunk: ChunkId, place: Place) {
         self.unread_in_a_row = 0;
-        if self.index.set_unreadable(&chunk, place, false) {
+        if self.index.unreadable() > 0 && self.index.set_unreadable(&chunk, place, false) {
             self.index.segments.release(place.segment);
         }
     }

@@ -266,3 +266,20 @@ fn a_chunk_without_a_number_of_its_own_follows_the_clusters() {
     let stored = [1, 2].map(|n| rig.stored_for(&content(n).chunk()));
     assert_eq!(stored, [5, 4]);
 }
+
+#[test]
+fn a_chunk_that_is_read_after_all_counts_again() {
+    let mut rig = Rig::new(7);
+    let chunk = content(5).chunk();
+    rig.put(5);
+    rig.settle();
+    let lasting = Some(DiskError::Failed);
+    rig.disk.faults.read_content = OpFaults { lasting, ..OpFaults::default() };
+    for (faults, is_held) in [(rig.disk.faults, false), (DiskFaults::default(), true)] {
+        rig.disk.faults = faults;
+        rig.get(5);
+        rig.settle();
+        let unreadable = rig.store.statistics().unreadable_chunks;
+        assert_eq!((rig.store.holds(&chunk), unreadable), (is_held, u64::from(!is_held)));
+    }
+}
