@@ -18,8 +18,8 @@ use super::{MAX_VALUE, Value};
 /// Buckets of a leaf that is worth shortening names for: a bucket takes four bytes.
 const MAX_BUCKET_BITS: u32 = 7;
 
-/// Rows between the place that a name is expected at and the next one that is looked at.
-const FIRST_STEP: usize = 4;
+/// Rows that are looked at where a name is expected, before the rest is halved.
+const MAX_GUESSES: u32 = 8;
 
 /// A frame, and which of its rows is the first: in the last bits, since a frame has fewer than 64 rows.
 #[derive(Debug, Clone, Copy)]
@@ -188,36 +188,29 @@ impl Leaf {
 
     /// Where the row of `name` is, or where it would have to be. O(log rows).
     ///
-    /// Names are hashes: the place follows from the name to a few rows. From there the steps double, so that other
-    /// names are found, too.
+    /// Names are hashes: how many rows lie between two of them follows from the names to a few rows. So each row that is
+    /// looked at says where to look next; other names are found by halves.
     pub(super) fn search(&self, frames: &Frames, name: &ChunkId) -> Result<usize, usize> {
         let bucket = self.bucket_of(name);
         let rest = &name.0[self.left_out()..];
         let key = first_bytes(rest);
-        let order = |at: usize| {
-            let row = self.row(frames, at);
-            first_bytes(row).cmp(&key).then_with(|| row[8..rest.len()].cmp(&rest[8..]))
-        };
         let (mut low, mut high) = (self.starts[bucket] as usize, self.starts[bucket + 1] as usize);
-        let share = (u128::from(key) * (high - low) as u128) >> u64::BITS;
-        let (mut at, mut step) = (low + usize::try_from(share).expect("it is below"), FIRST_STEP);
+        let rows = (high - low) as u128;
+        let expected = |span: u64| {
+            usize::try_from((u128::from(span) * rows) >> u64::BITS).expect("fewer than rows")
+        };
+        let (mut at, mut guesses) = (low + expected(key), MAX_GUESSES);
         while low < high {
-            match order(at) {
-                Ordering::Equal => return Ok(at),
-                Ordering::Less => (low, at) = (at + 1, at + step),
-                Ordering::Greater => (high, at) = (at, at.saturating_sub(step)),
-            }
-            step *= 2;
-            if at < low || at >= high {
-                break;
-            }
-        }
-        while low < high {
-            let middle = low.midpoint(high);
-            match order(middle) {
-                Ordering::Equal => return Ok(middle),
-                Ordering::Less => low = middle + 1,
-                Ordering::Greater => high = middle,
+            let here = if guesses > 0 { at.clamp(low, high - 1) } else { low.midpoint(high) };
+            guesses = guesses.saturating_sub(1);
+            let row = self.row(frames, here);
+            let first = first_bytes(row);
+            match first.cmp(&key).then_with(|| row[8..rest.len()].cmp(&rest[8..])) {
+                Ordering::Equal => return Ok(here),
+                Ordering::Less => (low, at) = (here + 1, here + 1 + expected(key - first)),
+                Ordering::Greater => {
+                    (high, at) = (here, here.saturating_sub(1 + expected(first - key)));
+                }
             }
         }
         Err(low)
