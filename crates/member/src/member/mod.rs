@@ -379,6 +379,9 @@ impl Member {
     }
 
     fn take_events(&mut self, now: Time) {
+        if self.events.is_empty() {
+            return;
+        }
         let mut events = core::mem::take(&mut self.events);
         for event in events.drain(..) {
             self.link_event(now, event);
@@ -389,6 +392,9 @@ impl Member {
     }
 
     fn take_wants(&mut self, now: Time) {
+        if self.outbox.wants.is_empty() {
+            return;
+        }
         let mut wants = core::mem::take(&mut self.outbox.wants);
         for (target, want) in wants.drain(..) {
             self.want(now, target, want);

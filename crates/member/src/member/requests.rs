@@ -119,6 +119,9 @@ impl Member {
     }
 
     pub(super) fn carry_out_initiator(&mut self, now: Time) {
+        if self.initiator_effects.is_empty() {
+            return;
+        }
         let mut effects = core::mem::take(&mut self.initiator_effects);
         for effect in effects.drain(..) {
             match effect {

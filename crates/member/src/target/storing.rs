@@ -26,6 +26,9 @@ impl StorageTarget {
     }
 
     pub(super) fn carry_out_store(&mut self, now: Time, outbox: &mut Outbox) {
+        if self.store_effects.is_empty() {
+            return;
+        }
         let mut effects = core::mem::take(&mut self.store_effects);
         for effect in effects.drain(..) {
             self.store_effect(now, effect, outbox);
@@ -137,6 +140,9 @@ impl StorageTarget {
     }
 
     pub(super) fn carry_out_negotiator(&mut self, now: Time, outbox: &mut Outbox) {
+        if self.negotiator_effects.is_empty() {
+            return;
+        }
         let mut effects = core::mem::take(&mut self.negotiator_effects);
         for effect in effects.drain(..) {
             self.negotiator_effect(now, effect, outbox);
