@@ -137,6 +137,36 @@ fn members_that_are_late_are_not_missing() {
     }
 }
 
+/// A member that says late that it does not hold the chunk is none that may hold it: whoever is silent is not waited
+/// for longer on its account.
+#[test]
+fn late_answers_do_not_put_off_that_nothing_is_certain() {
+    let late = MessageFate::Late(700_000);
+    // In each round two are asked, and one that is dead: of the two answers one is late.
+    for round in [
+        [
+            MessageFate::Arrives,
+            MessageFate::Arrives,
+            MessageFate::Arrives,
+            MessageFate::Arrives,
+            late,
+        ],
+        [MessageFate::Arrives, MessageFate::Arrives, MessageFate::Arrives, late, late],
+    ] {
+        let fate = Fate { messages: round.repeat(100), ..Fate::default() };
+        let mut cluster = TestCluster::new(Delivery::Multicast, 3, 1, fate).refusing(REFUSE);
+        cluster.dead = [2].into();
+        cluster.get(1);
+        cluster.run();
+        assert!(
+            matches!(cluster.ended[..], [(_, Ended::Failed(Failure::Uncertain))]),
+            "{:?}",
+            cluster.ended
+        );
+        assert!(cluster.last_end <= Time::ZERO + REFUSE * 2, "{}", cluster.last_end);
+    }
+}
+
 /// What a member has acknowledged and then lost, before the put was done, is not counted.
 #[test]
 fn a_replica_that_its_holder_has_lost_does_not_count() {

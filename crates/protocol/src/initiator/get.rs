@@ -142,14 +142,18 @@ impl Get {
         }
     }
 
-    /// A member is there that was given up in this round: it was only late, and may be in time in the next. What it
-    /// does not hold it does not hold, though.
+    /// A member is there that was given up in this round: it was only late, and may be in time in the next. One that
+    /// does not hold the chunk is none that may, though: it may be the last to say so, and whoever is silent is not
+    /// waited for longer because of it.
     fn heard_late(&mut self, offer: &Offer, step: &mut Step<'_>) -> Progress {
-        if offer.answer == OfferAnswer::NotHeld && self.sender.is_none() {
-            self.without.insert(offer.position);
-            if self.nobody_holds_it(step.groups) {
-                return self.not_found(step);
+        if offer.answer == OfferAnswer::NotHeld {
+            if self.sender.is_none() {
+                self.without.insert(offer.position);
+                if self.nobody_holds_it(step.groups) {
+                    return self.not_found(step);
+                }
             }
+            return Progress::Going;
         }
         if self.shortage.end() && self.ask_at != Time::NEVER {
             self.ask_at = self.ask_at.min(step.now + step.config.answer_timeout);
