@@ -9,7 +9,7 @@ use slotcast_protocol::ChunkId;
 
 use crate::footer::Entry;
 use crate::index::Place;
-use crate::record::{BLOCK, HEADER, Identity, Record};
+use crate::record::{BLOCK, HEADER, Identity, Kind, Record};
 use crate::store::Ticket;
 
 /// A record that is not on disk yet.
@@ -18,6 +18,13 @@ pub(crate) struct Waiting {
     pub(crate) record: Record,
     pub(crate) content: Bytes,
     pub(crate) asker: Asker,
+}
+
+impl Waiting {
+    /// Whether it takes room for good: a put that somebody asked for, and not a removal or a copy.
+    fn is_put(&self) -> bool {
+        self.record.kind == Kind::Put && matches!(self.asker, Asker::Ticket(_))
+    }
 }
 
 /// Who asked for a record.
@@ -57,6 +64,8 @@ pub(crate) struct Room {
     pub(crate) entries: usize,
     /// Size of the segment.
     pub(crate) size: u64,
+    /// Bytes of it that puts may fill: less than all where the rest is for removals, and for what compaction copies.
+    pub(crate) for_puts: u64,
     /// Bytes that a batch of more than one record takes at most.
     pub(crate) limit: u64,
 }
@@ -94,6 +103,15 @@ impl Queue {
         self.followers.remove(&record.sequence).unwrap_or_default()
     }
 
+    /// Takes all puts out.
+    pub(crate) fn take_puts(&mut self) -> Vec<Waiting> {
+        let waiting = core::mem::take(&mut self.waiting);
+        let (puts, others): (Vec<_>, Vec<_>) = waiting.into_iter().partition(Waiting::is_put);
+        self.bytes -= puts.iter().map(|put| put.record.extent()).sum::<u64>();
+        self.waiting = others.into();
+        puts
+    }
+
     /// Takes everything out.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = Waiting> {
         self.bytes = 0;
@@ -107,7 +125,8 @@ impl Queue {
         while let Some(next) = self.waiting.front() {
             let end = batch.end + next.record.extent();
             let footer = crate::footer::length(room.entries + batch.written.len() + 1);
-            let is_full = end.next_multiple_of(BLOCK) + footer > room.size;
+            let size = if next.is_put() { room.for_puts } else { room.size };
+            let is_full = end.next_multiple_of(BLOCK) + footer > size;
             if is_full || (!batch.written.is_empty() && end - room.start > room.limit) {
                 break;
             }

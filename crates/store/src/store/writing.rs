@@ -111,19 +111,29 @@ impl Store {
             }
             return;
         };
+        let size = self.config.segment_size;
+        let is_last = !matches!(self.spare, Spare::Ready(_));
+        let reserve = if is_last { self.config.longest_chunk() } else { 0 };
         let room = Room {
             start: active.end,
             entries: active.entries.len(),
-            size: self.config.segment_size,
+            size,
+            for_puts: size - reserve,
             limit: self.config.batch,
         };
         if let Some((batch, parts)) = self.queue.batch(&self.config.identity, room) {
             let write = Op::Write { segment: active.segment, offset: active.end, parts };
             self.writing = Some((self.ask(write, effects), batch));
         } else if self.spare == Spare::Refused {
-            // The rest of the last segment is for compaction, and it was not enough.
-            self.fail_waiting(WriteError::Full, effects);
-        } else {
+            // The rest of the last segment is for removals and compaction.
+            let puts = self.queue.take_puts();
+            if puts.is_empty() {
+                // It was not enough.
+                return self.fail_waiting(WriteError::Full, effects);
+            }
+            self.fail_all(puts, WriteError::Full, effects);
+            self.write_next(effects);
+        } else if !is_last {
             let Active { segment, entries, end } = self.active.take().expect("just looked");
             self.unsealed.push((segment, Unfinished { entries, end }));
             self.seal_next(effects);
@@ -217,7 +227,11 @@ impl Store {
     }
 
     pub(super) fn fail_waiting(&mut self, error: WriteError, effects: &mut Vec<Effect>) {
-        let waiting: Vec<_> = self.queue.drain().collect();
+        let waiting = self.queue.drain().collect();
+        self.fail_all(waiting, error, effects);
+    }
+
+    fn fail_all(&mut self, waiting: Vec<Waiting>, error: WriteError, effects: &mut Vec<Effect>) {
         for Waiting { record, asker, .. } in waiting {
             self.fail(&record, asker, error, effects);
         }

@@ -283,3 +283,29 @@ fn a_chunk_that_is_read_after_all_counts_again() {
         assert_eq!((rig.store.holds(&chunk), unreadable), (is_held, u64::from(!is_held)));
     }
 }
+
+/// What had been taken before the disk was found full does not fill the last segment to the brim: removals need
+/// room there, and so does what compaction copies.
+#[test]
+fn puts_leave_room_for_removals_however_many_come_at_once() {
+    for first in 0..CHUNKS {
+        let mut rig = Rig::new(8);
+        rig.disk.room = 2;
+        for replicas in [1, 2, 4] {
+            (0..CHUNKS).for_each(|n| rig.put_for((first + n) % CHUNKS, Some(replicas)));
+        }
+        rig.settle();
+        assert_eq!(rig.store.status(), StoreStatus::Full);
+        assert!(rig.store.statistics().chunks > 0);
+        rig.audit();
+        (0..CHUNKS).for_each(|n| rig.remove(n));
+        rig.settle();
+        assert_eq!(rig.store.statistics().chunks, 0, "from {first} on");
+        for _ in 0..2 {
+            rig.put(3);
+            rig.settle();
+        }
+        assert_eq!(rig.store.status(), StoreStatus::Open, "from {first} on");
+        rig.audit();
+    }
+}
