@@ -77,9 +77,11 @@ fn what_cannot_succeed_is_refused_soon_and_says_why() {
         String::from_utf8_lossy(&output.stderr).contains("is not stored here")
     });
 
+    // A node that is not heard, or is away, may hold it.
+    cluster.signal(3, "-STOP");
+    refused(&cluster, &["get", &absent], "others, which may hold it, are not available");
     cluster.kill(3);
     cluster.wait_for_peers(0, 2);
-    // The node that is away may hold it.
     refused(&cluster, &["get", &absent], "others, which may hold it, are not available");
     assert!(get(&cluster, 0, &address) == stored);
 
