@@ -2,7 +2,9 @@
 //!
 //! A history is linearizable (M. Herlihy, J. Wing, "Linearizability: A Correctness Condition for Concurrent Objects", 1990)
 //! if each request that was answered can be given one moment between its beginning and its end, and each that
-//! was not some moment after its beginning or none, so that requests which are carried out at these moments get these answers.
+//! was not some moment after its beginning or none, so that requests which are carried out at these moments get these
+//! answers. Changes in place ([`Replace`](crate::Operation::Replace)) are not judged: two states with the same versions are
+//! taken for one.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;

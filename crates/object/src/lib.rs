@@ -104,8 +104,8 @@ pub use register::forget::{Forget, ForgetStep};
 pub use register::proposal::{Prepared, Progress, Proposal};
 pub use register::read::{Read, ReadStep};
 pub use register::record::{
-    Condition, Decision, MAX_RECENT, Operation, Outcome, Record, Request, RequestKey, Version,
-    VersionId, Versioning,
+    Condition, Decision, MAX_RECENT, MAX_VERSIONS, Operation, Outcome, Record, Request, RequestKey,
+    Version, VersionId, Versioning,
 };
 pub use register::row::{Ask, Held, Question, Reply, Row, Tag};
 pub use register::sync::{Sync, SyncStep};

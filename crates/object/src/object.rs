@@ -156,6 +156,10 @@ pub struct Bucket {
     /// When it was made, in milliseconds since 1970 on the clock of a node.
     #[n(4)]
     pub created: u64,
+    /// Somebody looks whether it is empty, to remove it. Whoever stores something in it meanwhile takes that back.
+    #[n(5)]
+    #[cbor(default)]
+    pub is_sealed: bool,
 }
 
 impl Bucket {
@@ -166,5 +170,6 @@ impl Bucket {
         versioning: Versioning::Off,
         replicas: None,
         created: 0,
+        is_sealed: false,
     };
 }

@@ -32,6 +32,7 @@ pub(crate) async fn make_bucket(
         versioning: Versioning::Off,
         replicas,
         created: now_ms(),
+        is_sealed: false,
     };
     let request = Request {
         key,

@@ -4,8 +4,9 @@ mod buckets;
 mod put;
 
 use slotcast_object::{
-    Bucket, Condition, Entry, Key, ListRequest, Listed, Name, NameAnswer, NameFailure, NameRecord,
-    NameRequest, NoName, Object, Operation, Outcome, Request, RequestKey, VersionId,
+    Bucket, Condition, Entry, Key, ListRequest, Listed, MAX_VERSIONS, Name, NameAnswer,
+    NameFailure, NameRecord, NameRequest, NoName, Object, Operation, Outcome, Request, RequestKey,
+    VersionId,
 };
 
 pub(crate) use self::buckets::{bucket, make_bucket};
@@ -31,6 +32,9 @@ pub(crate) enum ObjectError {
     /// The condition of a request does not hold.
     #[error("{}", .0.map_or("the name stands for no object".to_owned(), |version| format!("the name stands for version {}", text_of(version))))]
     Condition(Option<VersionId>),
+    /// The name has too many versions.
+    #[error("the name has {MAX_VERSIONS} versions, and no more are kept: delete some of them")]
+    TooManyVersions,
     /// The content could not be stored or read.
     #[error(transparent)]
     Content(#[from] ContentError),
@@ -124,6 +128,7 @@ pub(crate) async fn delete(
     let key = Key::of(bucket.id, bucket.slots, name.clone());
     match changed(&ask(node, NameRequest::Update(key, request)).await?)? {
         Outcome::ConditionFailed(latest) => Err(ObjectError::Condition(latest)),
+        Outcome::TooManyVersions => Err(ObjectError::TooManyVersions),
         outcome => Ok(outcome),
     }
 }

@@ -76,6 +76,7 @@ pub(crate) async fn put<E: std::fmt::Display>(
     match changed(&answer)? {
         Outcome::Stored(version) => Ok((version, object.size)),
         Outcome::ConditionFailed(latest) => Err(ObjectError::Condition(latest)),
+        Outcome::TooManyVersions => Err(ObjectError::TooManyVersions),
         Outcome::Deleted(_) | Outcome::NothingToDelete => Err(ObjectError::STOPPED),
     }
 }

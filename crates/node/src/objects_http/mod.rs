@@ -49,7 +49,7 @@ impl std::convert::From<ObjectError> for Problem {
             ObjectError::Content(error) => return error.into(),
             ObjectError::NoName(_) => StatusCode::BAD_REQUEST,
             ObjectError::NoBucket(_) | ObjectError::NoObject(_) => StatusCode::NOT_FOUND,
-            ObjectError::BucketExists(_) => StatusCode::CONFLICT,
+            ObjectError::BucketExists(_) | ObjectError::TooManyVersions => StatusCode::CONFLICT,
             ObjectError::Condition(_) => StatusCode::PRECONDITION_FAILED,
             ObjectError::Names(NameFailure::Unavailable | NameFailure::Unknown) => {
                 StatusCode::SERVICE_UNAVAILABLE

@@ -1,5 +1,6 @@
 //! What a register of a name says, and how an operation changes it.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use minicbor::{Decode, Encode};
 
@@ -11,6 +12,10 @@ mod tests;
 /// Requests whose answers a record keeps: those that changed it. A client that asks again after more changes of the name
 /// than that is answered as if it asked for the first time.
 pub const MAX_RECENT: usize = 16;
+
+/// The most versions that a name keeps, markers of deletion among them: all are in its record, which each change writes
+/// anew.
+pub const MAX_VERSIONS: usize = 1000;
 
 /// One request of a client, over all its retries. Each half is unique, as 64 random bits are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
@@ -111,6 +116,9 @@ pub enum Operation<O> {
     Delete,
     /// This version is no more; what was before it is the latest if it was.
     DeleteVersion(VersionId),
+    /// This version says the latter of its object, and keeps its identity, if it said the former: what is said beside the
+    /// content changes in place. Of two who change it at the same time one is told that it says something else now.
+    Replace(VersionId, Box<(O, O)>),
 }
 
 /// What became of an operation.
@@ -128,6 +136,9 @@ pub enum Outcome {
     /// The condition does not hold: this is the latest version, if it names an object.
     #[n(3)]
     ConditionFailed(#[n(0)] Option<VersionId>),
+    /// The name has [`MAX_VERSIONS`] already: nothing was changed.
+    #[n(4)]
+    TooManyVersions,
 }
 
 /// A request to change a name.
@@ -211,7 +222,21 @@ impl<O: Clone + PartialEq> Request<O> {
                 }
                 (left, Outcome::Deleted(None))
             }
+            Operation::Replace(version, change) => {
+                let (said, says) = &**change;
+                let says_it =
+                    |v: &&mut Version<O>| v.id == *version && v.object.as_ref() == Some(said);
+                let mut versions = before.to_vec();
+                match versions.iter_mut().find(says_it) {
+                    Some(found) => found.object = Some(says.clone()),
+                    None => return Decision::Answer(Outcome::ConditionFailed(latest)),
+                }
+                (versions, Outcome::Stored(*version))
+            }
         };
+        if versions.len() > before.len().max(MAX_VERSIONS) {
+            return Decision::Answer(Outcome::TooManyVersions);
+        }
         let first = (recent.len() + 1).saturating_sub(MAX_RECENT);
         let mut recent = recent[first..].to_vec();
         recent.push((self.key, outcome));

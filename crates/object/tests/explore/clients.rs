@@ -204,7 +204,7 @@ impl Client {
                 Told::Done
             }
             Outcome::Deleted(_) => Told::Done,
-            Outcome::NothingToDelete => Told::Nothing,
+            Outcome::NothingToDelete | Outcome::TooManyVersions => Told::Nothing,
             Outcome::ConditionFailed(latest) => Told::Failed(latest.and_then(letter)),
         }
     }

@@ -289,6 +289,7 @@ fn line(asked: &Asked<Entry>) -> String {
                 slotcast_object::Operation::Put(_) => "put",
                 slotcast_object::Operation::Delete => "delete",
                 slotcast_object::Operation::DeleteVersion(_) => "delete version",
+                slotcast_object::Operation::Replace(..) => "replace",
             };
             #[expect(clippy::cast_possible_truncation, reason = "half of it")]
             let salt = request.key.0 as u64;

@@ -1,12 +1,13 @@
 //! What a record says after some requests, held against a plain list of versions.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use proptest::prelude::*;
 
 use super::{
-    Condition, Decision, MAX_RECENT, Operation, Outcome, Record, Request, RequestKey, VersionId,
-    Versioning,
+    Condition, Decision, MAX_RECENT, MAX_VERSIONS, Operation, Outcome, Record, Request, RequestKey,
+    VersionId, Versioning,
 };
 
 fn request(key: u128, operation: Operation<char>) -> Request<char> {
@@ -58,6 +59,53 @@ fn a_record_does_not_grow_with_what_is_forgotten() {
     }
     let record = record.expect("it was put");
     assert_eq!((record.recent.len(), record.versions.len(), record.change), (MAX_RECENT, 1, 100));
+}
+
+#[test]
+fn a_name_keeps_so_many_versions_and_no_more() {
+    let mut record = None;
+    let on = |key, operation| Request { versioning: Versioning::On, ..request(key, operation) };
+    let most = MAX_VERSIONS as u128;
+    for key in 0..most {
+        assert!(matches!(
+            carry_out(&mut record, &on(key, Operation::Put('a'))),
+            Outcome::Stored(_)
+        ));
+    }
+    let before = record.clone();
+    for operation in [Operation::Put('b'), Operation::Delete] {
+        assert_eq!(carry_out(&mut record, &on(most, operation)), Outcome::TooManyVersions);
+    }
+    assert_eq!(record, before);
+    // What is no further version is changed, and one that is deleted makes room.
+    let first = record.as_ref().expect("versions").versions[MAX_VERSIONS - 1].id;
+    let replace = on(most + 1, Operation::Replace(first, Box::new(('a', 'b'))));
+    assert_eq!(carry_out(&mut record, &replace), Outcome::Stored(first));
+    let delete = on(most + 2, Operation::DeleteVersion(first));
+    assert_eq!(carry_out(&mut record, &delete), Outcome::Deleted(None));
+    assert!(matches!(carry_out(&mut record, &on(most, Operation::Put('b'))), Outcome::Stored(_)));
+}
+
+#[test]
+fn what_a_version_says_changes_in_place_for_one_of_two() {
+    let mut record = None;
+    let on = |key, operation| Request { versioning: Versioning::On, ..request(key, operation) };
+    let stored = |outcome| match outcome {
+        Outcome::Stored(version) => version,
+        other => panic!("{other:?}"),
+    };
+    let first = stored(carry_out(&mut record, &on(1, Operation::Put('a'))));
+    let second = stored(carry_out(&mut record, &on(2, Operation::Put('b'))));
+    let replace = |key, says| on(key, Operation::Replace(first, Box::new(('a', says))));
+    assert_eq!(carry_out(&mut record, &replace(3, 'c')), Outcome::Stored(first));
+    assert_eq!(letters(record.as_ref()), [Some('b'), Some('c')]);
+    assert_eq!(record.as_ref().and_then(|r| r.head()).map(|v| v.id), Some(second));
+    let failed = Outcome::ConditionFailed(Some(second));
+    assert_eq!(carry_out(&mut record, &replace(4, 'd')), failed, "it does not say that any more");
+    assert_eq!(carry_out(&mut record, &replace(3, 'c')), Outcome::Stored(first), "it was the one");
+    let marker = VersionId { change: 9, salt: 9 };
+    let nobody = on(5, Operation::Replace(marker, Box::new(('a', 'd'))));
+    assert_eq!(carry_out(&mut record, &nobody), failed, "there is no such version");
 }
 
 #[test]
