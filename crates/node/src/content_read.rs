@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{Stream, stream};
+use slotcast_object::Body;
 use tokio::sync::oneshot::Receiver;
 
 use crate::address::Address;
@@ -54,6 +55,25 @@ impl Found {
                 let lease = memory.take(LISTS + MAX_CHUNK).await?;
                 Ok(Found::List(fetch_list(node, chunk).await?, lease))
             }
+        }
+    }
+
+    /// The content of an object.
+    ///
+    /// # Errors
+    /// As [`Found::at`].
+    pub(crate) async fn of(
+        node: &Node,
+        memory: &BodyMemory,
+        body: &Body,
+    ) -> Result<Found, ContentError> {
+        match body {
+            Body::Inline(bytes) => {
+                let lease = memory.take(bytes.len() as u64).await?;
+                Ok(Found::Chunk(bytes.clone(), lease))
+            }
+            Body::Chunk(chunk) => Found::at(node, memory, Address::Chunk(*chunk)).await,
+            Body::List(chunk) => Found::at(node, memory, Address::List(*chunk)).await,
         }
     }
 

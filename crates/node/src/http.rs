@@ -39,7 +39,8 @@ use crate::metrics;
 use crate::node::Node;
 use crate::objects_http;
 pub use crate::objects_http::{
-    BucketAnswer, BucketsAnswer, DeleteAnswer, NamesAnswer, ObjectAnswer,
+    BucketAnswer, BucketsAnswer, DeleteAnswer, NamesAnswer, ObjectAnswer, ObjectDescription,
+    StoredAnswer,
 };
 pub use crate::serving::{Background, ServeError, serve};
 use crate::status::NodeStatus;

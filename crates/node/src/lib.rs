@@ -63,6 +63,7 @@ mod clock;
 pub mod cluster;
 mod conditional;
 mod connections;
+mod content_hash;
 mod content_read;
 mod content_stream;
 mod direct;
@@ -99,6 +100,7 @@ pub use admission::{
 };
 pub use buffers::Buffers;
 pub use clock::Clock;
+pub use content_hash::ContentHash;
 pub use disk::{Disk, DiskResult, Done, Report};
 pub use folder::{Folder, FolderError, Refusal};
 pub use limits::{BODY_MEMORY, BODY_SIZES, HEADER_SIZES, Limits, MIN_RATE, MIN_TIMEOUT};

@@ -1,15 +1,17 @@
 //! Buckets and objects, as clients of a node ask for them.
 
 mod buckets;
+mod copy;
 mod put;
 
 use slotcast_object::{
-    Bucket, Condition, Entry, Key, ListRequest, Listed, MAX_VERSIONS, Name, NameAnswer,
+    Condition, Entry, Key, ListRequest, Listed, MAX_METADATA, MAX_VERSIONS, Name, NameAnswer,
     NameFailure, NameRecord, NameRequest, NoName, Object, Operation, Outcome, Request, RequestKey,
     VersionId,
 };
 
-pub(crate) use self::buckets::{bucket, make_bucket};
+pub(crate) use self::buckets::{FoundBucket, bucket, make_bucket, remove, set_versioning};
+pub(crate) use self::copy::{CopyObject, copy};
 pub(crate) use self::put::{PutObject, put};
 use crate::content_stream::ContentError;
 use crate::node::Node;
@@ -26,12 +28,38 @@ pub(crate) enum ObjectError {
     /// There is a bucket of this name.
     #[error("there is a bucket \"{0}\" already")]
     BucketExists(Name),
+    /// Somebody else has changed the bucket.
+    #[error("the bucket \"{0}\" has version {v} now", v = text_of(*.1))]
+    BucketChanged(Name, VersionId),
+    /// Something is in the bucket.
+    #[error(
+        "the bucket \"{0}\" is not empty: \"{1}\" is in it, or an earlier version or a marker of its deletion"
+    )]
+    NotEmpty(Name, Name),
+    /// Something was stored in the bucket while it was removed.
+    #[error("the bucket \"{0}\" was used while it was to be removed: it stays")]
+    InUse(Name),
+    /// The bucket was removed while something was stored in it.
+    #[error("the bucket \"{0}\" was removed meanwhile: nothing is stored")]
+    Removed(Name),
     /// There is no such object.
     #[error("there is no object \"{0}\" in this bucket")]
     NoObject(Name),
+    /// The object was deleted, and its earlier versions are there.
+    #[error("the object \"{0}\" was deleted by the marker {v}: `slotcast undelete` takes that away", v = text_of(*.1))]
+    Deleted(Name, VersionId),
+    /// There is no such version.
+    #[error("there is no version {v} of \"{0}\"", v = text_of(*.1))]
+    NoVersion(Name, VersionId),
+    /// The version has no content.
+    #[error("the version {v} of \"{0}\" is a marker of its deletion", v = text_of(*.1))]
+    Marker(Name, VersionId),
     /// The condition of a request does not hold.
     #[error("{}", .0.map_or("the name stands for no object".to_owned(), |version| format!("the name stands for version {}", text_of(version))))]
     Condition(Option<VersionId>),
+    /// Too much is said of an object.
+    #[error("metadata and tags have {0} bytes together; {MAX_METADATA} are the most")]
+    Metadata(usize),
     /// The name has too many versions.
     #[error("the name has {MAX_VERSIONS} versions, and no more are kept: delete some of them")]
     TooManyVersions,
@@ -80,6 +108,8 @@ pub(crate) fn now_ms() -> u64 {
 /// An object, and which version it is.
 pub(crate) struct FoundObject {
     pub(crate) version: VersionId,
+    /// The name stands for it, and not for a later one.
+    pub(crate) is_latest: bool,
     pub(crate) object: Object,
 }
 
@@ -106,31 +136,95 @@ fn changed(answer: &NameAnswer) -> Result<Outcome> {
     }
 }
 
-/// The latest version of an object.
-pub(crate) async fn find(node: &Node, bucket: &Bucket, name: &Name) -> Result<FoundObject> {
-    let record = read(node, Key::of(bucket.id, bucket.slots, name.clone())).await?;
-    let head = record.as_ref().and_then(|record| record.head());
-    let Some(version) = head else { return Err(ObjectError::NoObject(name.clone())) };
-    let object = version.object.as_ref().and_then(Entry::object);
-    let object = object.ok_or_else(|| ObjectError::OtherKind(name.clone()))?.clone();
-    Ok(FoundObject { version: version.id, object })
+/// An object: the latest version, or this one.
+pub(crate) async fn find(
+    node: &Node,
+    bucket: &FoundBucket,
+    name: &Name,
+    version: Option<VersionId>,
+) -> Result<FoundObject> {
+    let record = read(node, bucket.key(name)).await?;
+    let versions = record.as_ref().map_or(&[][..], |record| &record.versions);
+    let latest = versions.first().map(|version| version.id);
+    let found = match version {
+        Some(wanted) => versions.iter().find(|version| version.id == wanted),
+        None => versions.first(),
+    };
+    let Some(found) = found else {
+        return Err(match version {
+            Some(version) => ObjectError::NoVersion(name.clone(), version),
+            None => ObjectError::NoObject(name.clone()),
+        });
+    };
+    let Some(entry) = &found.object else {
+        return Err(match version {
+            Some(version) => ObjectError::Marker(name.clone(), version),
+            None => ObjectError::Deleted(name.clone(), found.id),
+        });
+    };
+    let object = entry.object().ok_or_else(|| ObjectError::OtherKind(name.clone()))?.clone();
+    Ok(FoundObject { version: found.id, is_latest: latest == Some(found.id), object })
 }
 
-/// Deletes an object.
+/// Deletes an object, or one version of it.
 pub(crate) async fn delete(
     node: &Node,
-    bucket: &Bucket,
+    bucket: &FoundBucket,
     name: &Name,
+    version: Option<VersionId>,
     (key, condition): (RequestKey, Condition),
 ) -> Result<Outcome> {
-    let versioning = bucket.versioning;
-    let request = Request { key, operation: Operation::Delete, condition, versioning };
-    let key = Key::of(bucket.id, bucket.slots, name.clone());
-    match changed(&ask(node, NameRequest::Update(key, request)).await?)? {
+    let operation = version.map_or(Operation::Delete, Operation::DeleteVersion);
+    let request = Request { key, operation, condition, versioning: bucket.bucket.versioning };
+    match changed(&ask(node, NameRequest::Update(bucket.key(name), request)).await?)? {
         Outcome::ConditionFailed(latest) => Err(ObjectError::Condition(latest)),
         Outcome::TooManyVersions => Err(ObjectError::TooManyVersions),
         outcome => Ok(outcome),
     }
+}
+
+/// Refuses an object of which too much is said.
+pub(crate) fn check_metadata(object: &Object) -> Result<()> {
+    let both = object.metadata.iter().chain(&object.tags);
+    let bytes: usize = both.map(|(key, value)| key.len() + value.len()).sum();
+    let bytes = bytes + object.media_type.as_ref().map_or(0, String::len);
+    if bytes > MAX_METADATA { Err(ObjectError::Metadata(bytes)) } else { Ok(()) }
+}
+
+/// How often a change in place is tried while others change the same version.
+const MAX_ATTEMPTS: u32 = 32;
+
+/// Changes what is said of a version beside its content, in place. Of several who do so at the same time each change
+/// takes effect, one after another.
+pub(crate) async fn amend(
+    node: &Node,
+    bucket: &FoundBucket,
+    name: &Name,
+    version: Option<VersionId>,
+    (key, condition): (RequestKey, Condition),
+    change: impl Fn(&mut Object),
+) -> Result<FoundObject> {
+    for _ in 0..MAX_ATTEMPTS {
+        let found = find(node, bucket, name, version).await?;
+        let mut object = found.object.clone();
+        change(&mut object);
+        check_metadata(&object)?;
+        let entry = |object: &Object| Entry::Object(object.clone());
+        let change = Box::new((entry(&found.object), entry(&object)));
+        let operation = Operation::Replace(found.version, change);
+        let request = Request { key, operation, condition, versioning: bucket.bucket.versioning };
+        match changed(&ask(node, NameRequest::Update(bucket.key(name), request)).await?)? {
+            Outcome::Stored(_) => return Ok(FoundObject { object, ..found }),
+            Outcome::ConditionFailed(latest) => match condition {
+                Condition::Is(version) if latest != Some(version) => {
+                    return Err(ObjectError::Condition(latest));
+                }
+                _ => {}
+            },
+            _ => return Err(ObjectError::STOPPED),
+        }
+    }
+    Err(NameFailure::Unavailable.into())
 }
 
 /// Names of a bucket.

@@ -3,12 +3,13 @@
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
 use slotcast_object::{
-    Body, Bucket, Condition, Entry, Key, MAX_INLINE, Name, NameRequest, Object, Operation, Outcome,
-    Request, RequestKey, VersionId,
+    Body, Condition, Entry, MAX_INLINE, Name, NameRequest, Object, Operation, Outcome, Request,
+    RequestKey, VersionId, Versioning,
 };
 use slotcast_store::Content;
 
-use super::{ObjectError, Result, ask, changed};
+use super::buckets::confirm;
+use super::{FoundBucket, ObjectError, Result, ask, changed, delete, new_key};
 use crate::address::Address;
 use crate::body_memory::BodyMemory;
 use crate::content_stream::{self, ContentError, Plan};
@@ -24,42 +25,48 @@ pub(crate) struct PutObject {
     pub(crate) object: Object,
 }
 
+/// Content of a bucket that keeps versions travels in the register up to so many bytes: all versions of a name are in its
+/// record, which each change writes anew.
+pub(super) const MAX_INLINE_OF_VERSIONS: usize = 128;
+
 /// Stores content under a name. Short content travels in the register of the name; of what is one chunk the register is
-/// prepared while the chunk is on its way. Gives the version, and how long the content is.
+/// prepared while the chunk is on its way. Gives the version, and what was stored.
 pub(crate) async fn put<E: std::fmt::Display>(
     node: &Node,
     memory: &BodyMemory,
-    (bucket, name): (&Bucket, &Name),
+    (bucket, name): (&FoundBucket, &Name),
     put: PutObject,
     plan: Plan,
     content: impl Stream<Item = std::result::Result<Bytes, E>>,
-) -> Result<(VersionId, u64)> {
+) -> Result<(VersionId, Object)> {
     let PutObject { key, condition, mut object } = put;
-    let name = Key::of(bucket.id, bucket.slots, name.clone());
-    let replicas = plan.replicas.or(bucket.replicas);
-    let plan = Plan { replicas, ..plan };
+    let place = bucket.key(name);
+    let plan = Plan { replicas: plan.replicas.or(bucket.bucket.replicas), ..plan };
+    let versioning = bucket.bucket.versioning;
+    let max_inline =
+        if versioning == Versioning::Off { MAX_INLINE } else { MAX_INLINE_OF_VERSIONS };
     let request = |object| Request {
         key,
         operation: Operation::Put(Entry::Object(object)),
         condition,
-        versioning: bucket.versioning,
+        versioning,
     };
     let short = plan.length.filter(|length| *length <= plan.chunk_size as u64);
     let answer = if let Some(length) = short {
         let lease = memory.take(length).await.map_err(ContentError::from)?;
         let bytes = collect(plan, length, content).await?;
         object.size = bytes.len() as u64;
-        if bytes.len() <= MAX_INLINE {
+        if bytes.len() <= max_inline {
             object.body = Body::Inline(bytes);
-            let answer = ask(node, NameRequest::Update(name, request(object.clone()))).await?;
+            let answer = ask(node, NameRequest::Update(place, request(object.clone()))).await?;
             drop(lease);
             answer
         } else {
             let content = Content::of(bytes);
             let chunk = content.chunk();
             object.body = Body::Chunk(chunk);
-            let change = (name, request(object.clone()));
-            let put = node.put_named((content, replicas), change);
+            let change = (place, request(object.clone()));
+            let put = node.put_named((content, plan.replicas), change);
             let ended = put.await.map_err(|_| ObjectError::STOPPED)?;
             drop(lease);
             ended.map_err(|failure| content_stream::meaning(chunk, failure))?
@@ -71,14 +78,32 @@ pub(crate) async fn put<E: std::fmt::Display>(
             Address::Chunk(chunk) => Body::Chunk(chunk),
             Address::List(chunk) => Body::List(chunk),
         };
-        ask(node, NameRequest::Update(name, request(object.clone()))).await?
+        ask(node, NameRequest::Update(place, request(object.clone()))).await?
     };
-    match changed(&answer)? {
-        Outcome::Stored(version) => Ok((version, object.size)),
-        Outcome::ConditionFailed(latest) => Err(ObjectError::Condition(latest)),
-        Outcome::TooManyVersions => Err(ObjectError::TooManyVersions),
-        Outcome::Deleted(_) | Outcome::NothingToDelete => Err(ObjectError::STOPPED),
+    let version = settle(node, (bucket, name), changed(&answer)?).await?;
+    Ok((version, object))
+}
+
+/// What came of a put, once it is certain that its bucket stays. What was stored in one that was removed meanwhile is taken
+/// back.
+pub(super) async fn settle(
+    node: &Node,
+    (bucket, name): (&FoundBucket, &Name),
+    outcome: Outcome,
+) -> Result<VersionId> {
+    let version = match outcome {
+        Outcome::Stored(version) => version,
+        Outcome::ConditionFailed(latest) => return Err(ObjectError::Condition(latest)),
+        Outcome::TooManyVersions => return Err(ObjectError::TooManyVersions),
+        Outcome::Deleted(_) | Outcome::NothingToDelete => return Err(ObjectError::STOPPED),
+    };
+    if confirm(node, bucket).await? {
+        return Ok(version);
     }
+    // Nobody can see it: if this fails, it takes some room, and that is all.
+    let back = (new_key()?, Condition::Always);
+    let _ = delete(node, bucket, name, Some(version), back).await;
+    Err(ObjectError::Removed(bucket.name.clone()))
 }
 
 /// All of content whose length is known and that fits into one chunk.

@@ -1,37 +1,59 @@
-//! Objects over HTTP: put, get, delete.
+//! Objects over HTTP: put, copy, get, delete, and what is said of them.
+
+use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::body::{Body, HttpBody};
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
-use slotcast_object::{Body as ObjectBody, Object};
+use slotcast_object::{Object, Outcome};
 
-use super::listing::ObjectAnswer;
-use super::{condition, name, request_key};
-use crate::address::Address;
+use super::description::{self, ObjectDescription};
+use super::{bad_request, condition, name, request_key, version};
 use crate::content_read::Found;
 use crate::content_stream::{ContentError, Plan};
-use crate::http::{App, CHUNK_SIZE, Keys, NoKeys, Problem, answer_get, why_not_stored};
-use crate::objects::{self, FoundObject, ObjectError, PutObject, text_of};
+use crate::http::{App, CHUNK_SIZE, Keys, Problem, answer_get, why_not_stored};
+use crate::objects::{self, CopyObject, ObjectError, PutObject, text_of};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PutQuery {
+    /// The bucket and the name that are copied.
+    from: Option<String>,
+    /// The version of it.
+    from_version: Option<String>,
+}
+
+/// What a put or a copy has stored, for programs.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct StoredAnswer {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Bytes of content.
+    pub size: u64,
+    /// When it was put, in milliseconds since 1970.
+    pub modified: u64,
+    /// The address of its content, which is a hash of it.
+    pub content: String,
+    /// The version that was copied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_version: Option<String>,
+}
 
 pub(super) async fn put_object(
-    State(App { node, memory, serving, .. }): State<App>,
-    Keys(NoKeys {}): Keys<NoKeys>,
+    State(app): State<App>,
+    Keys(query): Keys<PutQuery>,
     Path((bucket, object_name)): Path<(String, String)>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let (bucket_name, name) = (name(bucket)?, name(object_name)?);
+    let App { node, memory, serving, .. } = &app;
+    let (bucket_name, object_name) = (name(bucket)?, name(object_name)?);
     let (key, condition) = (request_key(&headers)?, condition(&headers)?);
-    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let object = Object {
-        modified: objects::now_ms(),
-        media_type: media_type.map(str::to_owned),
-        ..Object::default()
-    };
-    let bucket = objects::bucket(&node, &bucket_name).await?;
     let plan = Plan {
         chunk_size: CHUNK_SIZE,
         replicas: None,
@@ -39,70 +61,105 @@ pub(super) async fn put_object(
         max_length: serving.body_size,
         timeout: serving.body_timeout,
     };
-    let modified = object.modified;
-    let put = PutObject { key, condition, object };
-    let content = body.into_data_stream();
-    let stored = objects::put(&node, &memory, (&bucket, &name), put, plan, content).await;
-    let (version, size) = match stored {
+    let stored = if let Some(from) = query.from {
+        let (from, source) = from.split_once('/').unwrap_or((&from, ""));
+        let (from, source) = (name(from.to_owned())?, name(source.to_owned())?);
+        let from_version = version(query.from_version.as_deref())?;
+        if plan.length != Some(0) {
+            return Err(bad_request("a copy has no content of its own"));
+        }
+        if description::has_any(&headers) {
+            return Err(bad_request("what is said of a copy is what is said of its source"));
+        }
+        let from = objects::bucket(node, &from).await?;
+        let bucket = objects::bucket(node, &bucket_name).await?;
+        let source = (&from, &source, from_version);
+        let copy = CopyObject { key, condition, source, plan };
+        let copied = objects::copy(node, memory, (&bucket, &object_name), copy).await;
+        copied.map(|(version, copied)| (version, copied.object, Some(copied.version)))
+    } else {
+        if query.from_version.is_some() {
+            return Err(bad_request("from_version needs from"));
+        }
+        let object = Object { modified: objects::now_ms(), ..description::of_headers(&headers)? };
+        let bucket = objects::bucket(node, &bucket_name).await?;
+        let put = PutObject { key, condition, object };
+        let content = body.into_data_stream();
+        let put = objects::put(node, memory, (&bucket, &object_name), put, plan, content).await;
+        put.map(|(version, object)| (version, object, None))
+    };
+    let (version, object, from_version) = match stored {
         Ok(stored) => stored,
         Err(ObjectError::Content(
             error @ (ContentError::TooFewReplicas(_) | ContentError::TooFewAvailable(_)),
         )) => {
             let Problem(status, message) = error.into();
-            return Err(Problem(status, message + &why_not_stored(&node).await));
+            return Err(Problem(status, message + &why_not_stored(node).await));
         }
         Err(error) => return Err(error.into()),
     };
-    let version = text_of(version);
-    let tag = HeaderValue::try_from(format!("\"{version}\"")).expect("it is ASCII");
-    let answer = ObjectAnswer { name: name.to_string(), version, size, modified };
+    let answer = StoredAnswer {
+        name: object_name.to_string(),
+        version: text_of(version),
+        size: object.size,
+        modified: object.modified,
+        content: description::address(&object).to_string(),
+        from_version: from_version.map(text_of),
+    };
+    let tag = super::tag(version);
     Ok(([(header::ETAG, tag)], Json(answer)).into_response())
 }
 
-/// What is said of an object beside its content.
-fn describe(found: &FoundObject) -> (String, HeaderValue) {
-    let media_type = found.object.media_type.as_deref().map(HeaderValue::try_from);
-    let octets = HeaderValue::from_static("application/octet-stream");
-    let media_type = media_type.and_then(Result::ok).unwrap_or(octets);
-    (format!("\"{}\"", text_of(found.version)), media_type)
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GetQuery {
+    /// This one, and not the latest.
+    version: Option<String>,
+    /// What is known of it as JSON, and not its content.
+    #[serde(default)]
+    describe: bool,
 }
 
 pub(super) async fn get_object(
     State(App { node, memory, .. }): State<App>,
-    Keys(NoKeys {}): Keys<NoKeys>,
+    Keys(query): Keys<GetQuery>,
     Path((bucket, object_name)): Path<(String, String)>,
     asked: HeaderMap,
 ) -> Result<Response, Problem> {
-    let bucket = objects::bucket(&node, &name(bucket)?).await?;
-    let found = objects::find(&node, &bucket, &name(object_name)?).await?;
-    let (tag, media_type) = describe(&found);
-    let at = async |address| Found::at(&node, &memory, address).await;
-    let content = match found.object.body {
-        ObjectBody::Inline(bytes) => {
-            let lease = memory.take(bytes.len() as u64).await.map_err(ContentError::from)?;
-            Found::Chunk(bytes, lease)
-        }
-        ObjectBody::Chunk(chunk) => at(Address::Chunk(chunk)).await?,
-        ObjectBody::List(chunk) => at(Address::List(chunk)).await?,
-    };
-    answer_get((node, &memory), content, (&tag, media_type), &asked).await
+    let version = version(query.version.as_deref())?;
+    let (bucket, name) = (name(bucket)?, name(object_name)?);
+    let bucket = objects::bucket(&node, &bucket).await?;
+    let found = objects::find(&node, &bucket, &name, version).await?;
+    if query.describe {
+        let replicas = bucket.bucket.replicas;
+        return Ok(Json(ObjectDescription::of(name.to_string(), found, replicas)).into_response());
+    }
+    let said = description::headers(&found);
+    let content = Found::of(&node, &memory, &found.object.body).await?;
+    let about = (&super::tag_text(found.version)[..], description::media_type(&found.object));
+    let mut response = answer_get((node, &memory), content, about, &asked).await?;
+    response.headers_mut().extend(said);
+    Ok(response)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct VersionQuery {
+    version: Option<String>,
 }
 
 pub(super) async fn head_object(
     State(App { node, .. }): State<App>,
-    Keys(NoKeys {}): Keys<NoKeys>,
+    Keys(query): Keys<VersionQuery>,
     Path((bucket, object_name)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
+    let version = version(query.version.as_deref())?;
     let bucket = objects::bucket(&node, &name(bucket)?).await?;
-    let found = objects::find(&node, &bucket, &name(object_name)?).await?;
-    let (tag, media_type) = describe(&found);
-    let tag = HeaderValue::try_from(tag).expect("it is ASCII");
-    let headers = [
-        (header::ETAG, tag),
-        (header::CONTENT_TYPE, media_type),
-        (header::CONTENT_LENGTH, found.object.size.into()),
-        (header::ACCEPT_RANGES, HeaderValue::from_static("bytes")),
-    ];
+    let found = objects::find(&node, &bucket, &name(object_name)?, version).await?;
+    let mut headers = description::headers(&found);
+    headers.insert(header::CONTENT_TYPE, description::media_type(&found.object));
+    headers.insert(header::CONTENT_LENGTH, found.object.size.into());
+    headers.insert(header::ACCEPT_RANGES, axum::http::HeaderValue::from_static("bytes"));
     Ok((headers, Body::empty()).into_response())
 }
 
@@ -111,17 +168,73 @@ pub(super) async fn head_object(
 pub struct DeleteAnswer {
     /// Whether there was something to delete.
     pub deleted: bool,
+    /// The marker that says so, where the bucket keeps versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marker: Option<String>,
 }
 
 pub(super) async fn delete_object(
     State(App { node, .. }): State<App>,
-    Keys(NoKeys {}): Keys<NoKeys>,
+    Keys(query): Keys<VersionQuery>,
     Path((bucket, object_name)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Json<DeleteAnswer>, Problem> {
-    let (key, condition) = (request_key(&headers)?, condition(&headers)?);
+    let version = version(query.version.as_deref())?;
+    let change = (request_key(&headers)?, condition(&headers)?);
     let bucket = objects::bucket(&node, &name(bucket)?).await?;
-    let outcome = objects::delete(&node, &bucket, &name(object_name)?, (key, condition)).await?;
-    let deleted = matches!(outcome, slotcast_object::Outcome::Deleted(_));
-    Ok(Json(DeleteAnswer { deleted }))
+    let name = name(object_name)?;
+    let (deleted, marker) = match objects::delete(&node, &bucket, &name, version, change).await? {
+        Outcome::Deleted(marker) => (true, marker),
+        _ => (false, None),
+    };
+    Ok(Json(DeleteAnswer { deleted, marker: marker.map(text_of) }))
+}
+
+/// A change of what is said of an object, as JSON merge patch (RFC 7396): what is null is taken away.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ObjectPatch {
+    #[serde(default, deserialize_with = "given")]
+    tags: Option<Option<BTreeMap<String, Option<String>>>>,
+}
+
+/// A field that is there, be it null.
+fn given<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(
+    d: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(d).map(Some)
+}
+
+pub(super) async fn patch_object(
+    State(App { node, .. }): State<App>,
+    Keys(query): Keys<VersionQuery>,
+    Path((bucket, object_name)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let version = version(query.version.as_deref())?;
+    let (key, condition) = (request_key(&headers)?, super::condition_of_amendment(&headers)?);
+    let (bucket, name) = (name(bucket)?, name(object_name)?);
+    let patch: ObjectPatch = super::patch(body).await?;
+    if patch.tags.iter().flatten().any(|tags| tags.contains_key("")) {
+        return Err(bad_request("a tag has a name"));
+    }
+    let bucket = objects::bucket(&node, &bucket).await?;
+    let change = |object: &mut Object| match &patch.tags {
+        None => {}
+        Some(None) => object.tags.clear(),
+        Some(Some(tags)) => {
+            for (key, value) in tags {
+                match value {
+                    Some(value) => drop(object.tags.insert(key.clone(), value.clone())),
+                    None => drop(object.tags.remove(key)),
+                }
+            }
+        }
+    };
+    let found = objects::amend(&node, &bucket, &name, version, (key, condition), change).await?;
+    let tag = super::tag(found.version);
+    let replicas = bucket.bucket.replicas;
+    let answer = ObjectDescription::of(name.to_string(), found, replicas);
+    Ok(([(header::ETAG, tag)], Json(answer)).into_response())
 }

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use serde::{Deserialize, Serialize};
-use slotcast_object::{From, ListRequest, MAX_PAGE};
+use slotcast_object::{From, ListRequest, ListedName, MAX_PAGE};
 
 use super::{bad_request, name};
 use crate::http::{App, Keys, Problem};
@@ -20,12 +20,15 @@ pub(super) struct ListQuery {
     /// Where an answer before said that it goes on.
     from: Option<String>,
     limit: Option<u32>,
+    /// All versions, and markers of deletion.
+    #[serde(default)]
+    versions: bool,
 }
 
 /// Names of a bucket, for programs.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct NamesAnswer {
-    /// Objects, in the order of their names.
+    /// Objects, in the order of their names; versions of one with the newest first.
     pub objects: Vec<ObjectAnswer>,
     /// What several names have in common, up to the delimiter.
     pub prefixes: Vec<String>,
@@ -42,8 +45,35 @@ pub struct ObjectAnswer {
     pub version: String,
     /// Bytes of content.
     pub size: u64,
-    /// When it was put, in milliseconds since 1970.
+    /// When it was put, in milliseconds since 1970; 0 of a marker.
     pub modified: u64,
+    /// In a listing of all versions: whether the name stands for this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latest: Option<bool>,
+    /// In a listing of all versions: whether it is a marker of deletion.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted: Option<bool>,
+}
+
+/// What a listing says of a name, newest first.
+fn answers(listed: ListedName, all: bool) -> impl Iterator<Item = ObjectAnswer> {
+    let ListedName { name, versions } = listed;
+    let count = if all { versions.len() } else { 1 };
+    versions.into_iter().take(count).enumerate().filter_map(move |(place, version)| {
+        let object = match &version.object {
+            Some(entry) => Some(entry.object()?),
+            None if all => None,
+            None => return None,
+        };
+        Some(ObjectAnswer {
+            name: name.to_string(),
+            version: text_of(version.id),
+            size: object.map_or(0, |object| object.size),
+            modified: object.map_or(0, |object| object.modified),
+            latest: all.then_some(place == 0),
+            deleted: all.then_some(object.is_none()),
+        })
+    })
 }
 
 /// Where a listing goes on, as clients give it back: `a` and a name, or `t` and a text.
@@ -79,7 +109,7 @@ pub(super) async fn list_names(
     if !(1..=MAX_PAGE).contains(&limit) {
         return Err(bad_request(format!("limit is from 1 to {MAX_PAGE}, not {limit}")));
     }
-    let bucket = objects::bucket(&node, &name(bucket)?).await?;
+    let bucket = objects::bucket(&node, &name(bucket)?).await?.bucket;
     let request = ListRequest {
         bucket: bucket.id,
         slots: bucket.slots,
@@ -87,19 +117,11 @@ pub(super) async fn list_names(
         delimiter: query.delimiter,
         from,
         limit,
-        versions: false,
+        versions: query.versions,
     };
     let listed = objects::list(&node, request).await?;
-    let objects = listed.names.into_iter().filter_map(|listed| {
-        let version = listed.versions.first()?;
-        let object = version.object.as_ref()?.object()?;
-        Some(ObjectAnswer {
-            name: listed.name.to_string(),
-            version: text_of(version.id),
-            size: object.size,
-            modified: object.modified,
-        })
-    });
+    let all = query.versions;
+    let objects = listed.names.into_iter().flat_map(|listed| answers(listed, all));
     let (objects, next) = (objects.collect(), listed.next.and_then(token_of));
     Ok(Json(NamesAnswer { objects, prefixes: listed.prefixes, next }))
 }

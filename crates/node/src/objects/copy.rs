@@ -1,0 +1,78 @@
+//! Copies inside the store: another name for the same content.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::stream;
+use slotcast_object::{
+    Body, Condition, Entry, Name, NameRequest, Operation, Request, RequestKey, VersionId,
+    Versioning,
+};
+
+use super::put::{MAX_INLINE_OF_VERSIONS, settle};
+use super::{FoundBucket, FoundObject, PutObject, Result, ask, changed, find, now_ms, put};
+use crate::body_memory::BodyMemory;
+use crate::content_read::{Found, Reader};
+use crate::content_stream::Plan;
+use crate::node::Node;
+
+/// What is to be copied, and how.
+#[derive(Debug)]
+pub(crate) struct CopyObject<'a> {
+    /// The same in each retry of the request.
+    pub(crate) key: RequestKey,
+    pub(crate) condition: Condition,
+    /// What is copied: the latest version, or this one.
+    pub(crate) source: (&'a FoundBucket, &'a Name, Option<VersionId>),
+    /// Of content that has to be stored again.
+    pub(crate) plan: Plan,
+}
+
+/// Puts an object under another name too, with all that is said of it. No content moves, but where the bucket that it
+/// goes into wants another number of replicas than the one that it comes from: then it is read and stored again, and
+/// only what is missing of it is sent. Gives the version that it has now, and what was copied.
+pub(crate) async fn copy(
+    node: &Arc<Node>,
+    memory: &BodyMemory,
+    (bucket, name): (&FoundBucket, &Name),
+    copy: CopyObject<'_>,
+) -> Result<(VersionId, FoundObject)> {
+    let CopyObject { key, condition, source: (from, source, version), plan } = copy;
+    let found = find(node, from, source, version).await?;
+    let mut object = found.object.clone();
+    object.modified = now_ms();
+    let keeps_versions = bucket.bucket.versioning != Versioning::Off;
+    let is_as_wanted = match &object.body {
+        Body::Inline(bytes) => !keeps_versions || bytes.len() <= MAX_INLINE_OF_VERSIONS,
+        Body::Chunk(_) | Body::List(_) => from.bucket.replicas == bucket.bucket.replicas,
+    };
+    if is_as_wanted {
+        let request = Request {
+            key,
+            operation: Operation::Put(Entry::Object(object)),
+            condition,
+            versioning: bucket.bucket.versioning,
+        };
+        let answer = ask(node, NameRequest::Update(bucket.key(name), request)).await?;
+        let version = settle(node, (bucket, name), changed(&answer)?).await?;
+        return Ok((version, found));
+    }
+    let plan = Plan { length: Some(object.size), max_length: object.size, ..plan };
+    let put_object = PutObject { key, condition, object };
+    let place = (bucket, name);
+    let (version, _) = match Found::of(node, memory, &found.object.body).await? {
+        Found::Chunk(bytes, lease) => {
+            // It is counted anew where it is stored.
+            drop(lease);
+            let content = stream::iter([Ok::<Bytes, Infallible>(bytes)]);
+            put(node, memory, place, put_object, plan, content).await?
+        }
+        Found::List(list, lease) => {
+            let all = 0..list.length();
+            let reader = Reader::new(node.clone(), memory, (list, lease), all).await?;
+            put(node, memory, place, put_object, plan, reader.stream(None)).await?
+        }
+    };
+    Ok((version, found))
+}
