@@ -15,11 +15,16 @@ use crate::progress::Bar;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  slotcast cat slot://logs/today | grep error")]
+  slotcast cat slot://logs/today | grep error
+  slotcast cat --version 7-00f3a2c41d5e6b78 slot://documents/draft")]
 pub(crate) struct Arguments {
     /// The objects
     #[arg(required = true, value_name = "slot://BUCKET/NAME")]
     objects: Vec<ObjectPlace>,
+
+    /// This version, and not the latest
+    #[arg(long, value_name = "VERSION")]
+    version: Option<String>,
 
     #[command(flatten)]
     node: NodeOption,
@@ -28,7 +33,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let client = Client::new(&arguments.node);
     for object in &arguments.objects {
-        let mut answer = client.get(&object.path())?;
+        object.must_be_object()?;
+        let mut answer = client.get(&object.path_of(arguments.version.as_deref()))?;
         let length = answer.body().content_length();
         let bar = Bar::new(length.unwrap_or(0));
         let mut content = answer.body_mut().as_reader();

@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use clap::Args;
 use slotcast_lab::InputError;
+use slotcast_node::http::ObjectDescription;
 use ureq::http::Response;
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{Connector, DefaultConnector};
 use ureq::{Agent, Body};
 
 use super::hearing::Hearing;
+use super::place::{ObjectPlace, encoded};
 
 /// Where `slotcast serve` listens unless told otherwise.
 pub(crate) const DEFAULT_NODE: &str = "127.0.0.1:7480";
@@ -29,6 +31,14 @@ impl NodeOption {
     pub(crate) fn at(address: SocketAddr) -> NodeOption {
         NodeOption { node: address.to_string() }
     }
+}
+
+/// A key of a request that is the same in each retry: whoever lost an answer is told what came of it.
+pub(crate) fn new_key() -> Result<String, Box<InputError>> {
+    let mut key = [0; 16];
+    let failed = |error| InputError::plain(format!("no random numbers: {error}"));
+    getrandom::fill(&mut key).map_err(failed)?;
+    Ok(format!("{:032x}", u128::from_be_bytes(key)))
 }
 
 /// A connection to a node.
@@ -67,6 +77,46 @@ impl Client {
         self.checked(self.agent.get(self.url(path)).call())
     }
 
+    /// What comes of a change that is said in JSON.
+    pub(crate) fn patch<T: serde::de::DeserializeOwned>(
+        &self,
+        path: &str,
+        change: &serde_json::Value,
+        version: Option<&str>,
+    ) -> Result<T, Box<InputError>> {
+        let mut request = self.agent.patch(self.url(path));
+        if let Some(version) = version {
+            request = request.header("if-match", format!("\"{version}\""));
+        }
+        let answer = self.checked(request.send(change.to_string()))?;
+        self.read_json(answer)
+    }
+
+    /// All that is known of an object but its content; none if there is no such object.
+    pub(crate) fn described(
+        &self,
+        place: &ObjectPlace,
+        version: Option<&str>,
+    ) -> Result<Option<ObjectDescription>, Box<InputError>> {
+        let version = version.map(|version| format!("&version={}", encoded(version)));
+        let path = format!("{}?describe=true{}", place.path(), version.unwrap_or_default());
+        match self.agent.get(self.url(&path)).call() {
+            Ok(answer) if answer.status() == 404 => Ok(None),
+            answer => self.checked(answer).and_then(|answer| self.read_json(answer)).map(Some),
+        }
+    }
+
+    /// What an answer says in JSON.
+    pub(crate) fn read_json<T: serde::de::DeserializeOwned>(
+        &self,
+        mut answer: Response<Body>,
+    ) -> Result<T, Box<InputError>> {
+        let text = answer.body_mut().read_to_string();
+        text.map_err(|error| error.to_string())
+            .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))
+            .map_err(|error| InputError::plain(format!("{}: {error}", self.node)))
+    }
+
     /// The answer, if it went well; otherwise what the node or the network says.
     pub(crate) fn checked(
         &self,
@@ -93,9 +143,6 @@ impl Client {
         &self,
         path: &str,
     ) -> Result<T, Box<InputError>> {
-        let text = self.get(path)?.body_mut().read_to_string();
-        text.map_err(|error| error.to_string())
-            .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))
-            .map_err(|error| InputError::plain(format!("{}: {error}", self.node)))
+        self.read_json(self.get(path)?)
     }
 }

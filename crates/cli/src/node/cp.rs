@@ -185,7 +185,7 @@ fn copies_out(
             Place::File(folder) if arguments.recursive => {
                 // As a folder is: with its own name, unless all in it is meant.
                 let above = object.name.rsplit_once('/').map_or(0, |(above, _)| above.len() + 1);
-                for listed in Names::new(client, object, None) {
+                for listed in Names::new(client, object) {
                     let Listed::Object(found) = listed? else { continue };
                     let path = path_in(folder, &found.name[above..])?;
                     copies.push(Copy::Out(object.named(found.name), Place::File(path)));

@@ -3,13 +3,14 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use slotcast_node::http::BucketsAnswer;
+use slotcast_node::http::{BucketsAnswer, ObjectAnswer};
 use slotcast_units::Size;
 
 use super::client::{Client, NodeOption};
-use super::names::{Listed, Names};
+use super::names::{Listed, NameOption, Names};
 use super::place::ObjectPlace;
 use crate::failure::Outcome;
+use crate::format::utc;
 use crate::output::print;
 
 /// List buckets, or the objects of one
@@ -18,10 +19,12 @@ use crate::output::print;
 Examples:
   slotcast ls                       all buckets
   slotcast ls slot://photos/2026/   one level, as in a folder
+  slotcast ls 'slot://photos/*/*.jpg'
   slotcast ls -r slot://photos      every object
+  slotcast ls --versions slot://documents
   slotcast ls -r --json slot://photos | jq .size")]
 pub(crate) struct Arguments {
-    /// A bucket, and what the names begin with
+    /// A bucket, and what the names begin with, or a pattern: `*`, `?`, `[a-z]` and `**` stand for letters
     #[arg(value_name = "slot://BUCKET[/PREFIX]")]
     place: Option<ObjectPlace>,
 
@@ -29,12 +32,36 @@ pub(crate) struct Arguments {
     #[arg(short, long)]
     recursive: bool,
 
-    /// A JSON object for each name, on a line of its own
+    /// All versions, newest first, and markers of deletion
+    #[arg(long)]
+    versions: bool,
+
+    /// When each was put, and its version
+    #[arg(short, long)]
+    long: bool,
+
+    /// A JSON object for each name or version, on a line of its own
     #[arg(long)]
     json: bool,
 
     #[command(flatten)]
+    names: NameOption,
+
+    #[command(flatten)]
     node: NodeOption,
+}
+
+/// A line of a listing for people.
+fn line(object: &ObjectAnswer, long: bool) -> String {
+    let ObjectAnswer { name, version, size, modified, deleted, .. } = object;
+    let (size, time) = match deleted {
+        Some(true) => ("deleted".into(), String::new()),
+        _ => (Size::from_bytes(*size).to_string(), utc(*modified)),
+    };
+    match long {
+        true => format!("{size:>12}  {time:20}  {version:22}  {name}"),
+        false => format!("{size:>12}  {name}"),
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
@@ -50,16 +77,20 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         }
         return Ok(ExitCode::SUCCESS);
     };
-    let delimiter = (!arguments.recursive).then_some("/");
-    for listed in Names::new(&client, place, delimiter) {
+    let glob = arguments.names.glob(place);
+    let one_level = !arguments.recursive && glob.is_none();
+    let glob = glob.map(|glob| if arguments.recursive { glob.and_below() } else { glob });
+    let names = Names::new(&client, place)
+        .matching(glob)
+        .one_level(one_level)
+        .with_versions(arguments.versions);
+    let long = arguments.long || arguments.versions;
+    for listed in names {
         let line = match listed? {
             Listed::Object(object) if arguments.json => {
                 serde_json::to_string(&object).unwrap_or_default()
             }
-            Listed::Object(object) => {
-                let size = Size::from_bytes(object.size).to_string();
-                format!("{size:>12}  {}", object.name)
-            }
+            Listed::Object(object) => line(&object, long),
             Listed::Prefix(prefix) if arguments.json => {
                 serde_json::json!({ "prefix": prefix }).to_string()
             }

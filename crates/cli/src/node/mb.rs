@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use slotcast_lab::InputError;
 
 use super::client::{Client, NodeOption};
 use super::place::ObjectPlace;
@@ -15,11 +14,16 @@ use crate::failure::Outcome;
 #[command(after_help = "\
 Examples:
   slotcast mb slot://photos
+  slotcast mb --versions slot://documents
   slotcast mb --replicas 5 slot://keys")]
 pub(crate) struct Arguments {
     /// The bucket
     #[arg(value_name = "slot://BUCKET")]
     bucket: ObjectPlace,
+
+    /// Keep what is replaced and deleted; `slotcast versions` changes that later
+    #[arg(long)]
+    versions: bool,
 
     /// On how many targets each chunk of its objects is to be; the cluster's number unless said
     #[arg(long, value_name = "N", value_parser = replicas())]
@@ -31,14 +35,11 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let place = &arguments.bucket;
-    if !place.name.is_empty() {
-        let message = format!("`{place}` is a name in a bucket");
-        let help = format!("the bucket is slot://{}", place.bucket);
-        return Err(InputError::plain(message).with_help(Some(help)).into());
-    }
+    place.must_be_bucket()?;
     let client = Client::new(&arguments.node);
-    let replicas = arguments.replicas.map(|n| format!("?replicas={n}")).unwrap_or_default();
-    let url = client.url(&(place.path() + &replicas));
+    let versions = if arguments.versions { "on" } else { "off" };
+    let replicas = arguments.replicas.map(|n| format!("&replicas={n}")).unwrap_or_default();
+    let url = client.url(&format!("{}?versions={versions}{replicas}", place.path()));
     client.checked(client.agent().put(url).send_empty())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use data_encoding::HEXUPPER;
+use slotcast_lab::InputError;
 
 /// What names of objects begin with.
 const SCHEME: &str = "slot://";
@@ -25,6 +26,16 @@ pub(crate) enum Place {
 pub(crate) struct ObjectPlace {
     pub(crate) bucket: String,
     pub(crate) name: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Object(object) => object.fmt(f),
+            Place::File(path) => path.display().fmt(f),
+            Place::Stream => f.write_str("-"),
+        }
+    }
 }
 
 impl FromStr for Place {
@@ -67,6 +78,32 @@ impl ObjectPlace {
             "" => format!("/v2/{}", encoded(&self.bucket)),
             name => format!("/v2/{}/{}", encoded(&self.bucket), encoded_path(name)),
         }
+    }
+
+    /// The path of a request about a version of it, or the latest.
+    pub(crate) fn path_of(&self, version: Option<&str>) -> String {
+        match version {
+            Some(version) => format!("{}?version={}", self.path(), encoded(version)),
+            None => self.path(),
+        }
+    }
+
+    /// Refuses what is no name in a bucket.
+    pub(crate) fn must_be_object(&self) -> Result<(), Box<InputError>> {
+        if !self.name.is_empty() {
+            return Ok(());
+        }
+        let help = "an object is slot://bucket/name";
+        Err(InputError::plain(format!("`{self}` is a bucket")).with_help(Some(help.into())))
+    }
+
+    /// Refuses what is a name in a bucket.
+    pub(crate) fn must_be_bucket(&self) -> Result<(), Box<InputError>> {
+        if self.name.is_empty() {
+            return Ok(());
+        }
+        let help = format!("the bucket is slot://{}", self.bucket);
+        Err(InputError::plain(format!("`{self}` is a name in a bucket")).with_help(Some(help)))
     }
 
     /// Another name of the same bucket.

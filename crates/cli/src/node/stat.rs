@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 use std::io::{BufReader, Read};
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use clap::Args;
 use serde::Deserializer;
@@ -14,22 +15,35 @@ use slotcast_node::http::ChunkAnswer;
 use slotcast_units::Size;
 
 use super::client::{Client, NodeOption};
+use super::describe;
+use super::place::ObjectPlace;
 use crate::failure::Outcome;
 use crate::format::table;
 use crate::output::print;
 
-/// Show the chunks of what is stored under an address, on how many targets each is wanted, and which of the
-/// cluster hold it
+/// Show what is known of an object or a bucket; of an address its chunks, on how many targets each is wanted, and which
+/// of the cluster hold it
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  slotcast stat slot://photos/2026/holiday.jpg
+  slotcast stat slot://photos
+  slotcast stat --json slot://photos/2026/holiday.jpg | jq -r .content
+  slotcast stat list-4f9c…")]
 pub(crate) struct Arguments {
-    /// What `slotcast put` printed
-    address: Address,
+    /// An object, a bucket, or the address of content
+    #[arg(value_name = "slot://BUCKET/NAME|ADDRESS")]
+    what: What,
+
+    /// This version of an object, and not the latest
+    #[arg(long, value_name = "VERSION")]
+    version: Option<String>,
 
     /// List all chunks, however many; else a sum stands for more than 64
     #[arg(long)]
     all: bool,
 
-    /// All chunks as JSON
+    /// All there is as JSON
     #[arg(long)]
     json: bool,
 
@@ -37,12 +51,42 @@ pub(crate) struct Arguments {
     node: NodeOption,
 }
 
+#[derive(Debug, Clone)]
+enum What {
+    Address(Address),
+    Place(ObjectPlace),
+}
+
+impl FromStr for What {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<What, String> {
+        if text.contains("://") {
+            return text.parse().map(What::Place);
+        }
+        text.parse()
+            .map(What::Address)
+            .map_err(|error| format!("{error}; an object would be slot://bucket/name"))
+    }
+}
+
 /// More chunks than this are not listed one by one, unless that is asked for.
 const MAX_LISTED: u64 = 64;
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let client = Client::new(&arguments.node);
-    let mut answer = client.get(&format!("/v1/content/{}/chunks", arguments.address))?;
+    let version = arguments.version.as_deref();
+    match &arguments.what {
+        What::Place(place) if place.name.is_empty() => {
+            describe::bucket(&client, place, arguments.json)
+        }
+        What::Place(place) => describe::object(&client, place, version, arguments.json),
+        What::Address(address) => chunks(&client, *address, arguments),
+    }
+}
+
+fn chunks(client: &Client, address: Address, arguments: &Arguments) -> Outcome {
+    let mut answer = client.get(&format!("/v1/content/{address}/chunks"))?;
     let mut content = BufReader::new(answer.body_mut().as_reader());
     let broke_off =
         |error: &dyn Display| InputError::plain(format!("the list of chunks broke off: {error}"));
