@@ -73,7 +73,7 @@ fn a_folder_goes_in_and_comes_back() {
         fs::write(file, content(30_000 * (n + 1), u32::try_from(n).expect("few"))).expect("room");
     }
     let text = served.says(&["cp", "-r", &path("in"), "slot://b/backup"]);
-    assert_eq!(text, "3 copied, 180000 bytes");
+    assert_eq!(text, "3 copied and verified, 180000 bytes");
     assert_eq!(served.says(&["cp", "-r", "slot://b/backup/", &path("out")]), text);
     for name in ["one", "deep/er/two", "ümlaut ?#%"] {
         let read = |at: &str| fs::read(folder.path().join(at).join(name)).expect("it is there");

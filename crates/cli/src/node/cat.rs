@@ -8,6 +8,7 @@ use clap::Args;
 use super::client::{Client, NodeOption};
 use super::get::{broken, copy};
 use super::place::ObjectPlace;
+use super::verified::{Verified, expected_of};
 use crate::failure::Outcome;
 use crate::progress::Bar;
 
@@ -37,7 +38,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let mut answer = client.get(&object.path_of(arguments.version.as_deref()))?;
         let length = answer.body().content_length();
         let bar = Bar::new(length.unwrap_or(0));
-        let mut content = answer.body_mut().as_reader();
+        let expected = expected_of(&answer);
+        let mut content = Verified::new(answer.body_mut().as_reader(), expected);
         let copied = copy(&mut content, &mut io::stdout().lock(), length, &bar);
         bar.finish();
         copied.map_err(|error| broken("standard output", error))?;
