@@ -13,6 +13,7 @@ mod explain;
 mod failure;
 mod format;
 mod fuzz;
+mod help;
 mod interrupt;
 mod list;
 mod node;
@@ -30,34 +31,19 @@ mod sweep;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// Object storage by appointment: plan and simulate a cluster, and repeat the published evaluations.
 #[derive(Debug, Parser)]
-#[command(name = "slotcast", version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "slotcast", version, max_term_width = 100, help_template = HELP)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  slotcast plan small                          does this cluster hold, and what is its limit
-  slotcast reproduce                           repeat every published figure
-  slotcast sim experiments/first.toml          run one experiment
-  slotcast compare a.json b.json               two results of sim --json, metric by metric
-  slotcast sweep experiments/open-loop.toml    every point of a sweep; goes on where it was stopped
-  slotcast sim --list                          everything that an experiment can set
-  slotcast explain disk.rate                   one of those in full
-  slotcast parity experiments/parity.toml      the simulator and real disks, side by side
-  slotcast fuzz --seeds 2000                   faults, simulated on the code that runs in production
-
-Exit status:
-  0  all is well
-  1  a claim that must hold does not, or two runs that must be equal differ
-  2  the input is wrong and nothing has run, or the output cannot be written
-  3  a node has found a fault in itself and cannot go on: start it again
-  130  a sweep was stopped by Ctrl-C; what is finished is kept";
+/// Commands are listed by what one wants to do, and not one after another.
+const HELP: &str =
+    "{about-with-newline}\n{usage-heading} {usage}{after-help}\n\nOptions:\n{options}\n";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -93,7 +79,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let matches = help::grouped(Cli::command()).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let result = match cli.command {
         Command::Serve(arguments) => node::serve::run(&arguments),
         Command::Key(arguments) => node::key::run(&arguments),
