@@ -173,3 +173,18 @@ impl Bucket {
         is_sealed: false,
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Bucket;
+    use crate::code;
+
+    #[test]
+    fn buckets_that_were_written_without_a_mark_are_open() {
+        let Bucket { id, slots, versioning, replicas, created, .. } = Bucket::ROOT;
+        let before = code::encode(&(id, slots, versioning, replicas, created));
+        assert_eq!(code::decode::<Bucket>(&before), Some(Bucket::ROOT));
+        let sealed = Bucket { is_sealed: true, ..Bucket::ROOT };
+        assert_eq!(code::decode::<Bucket>(&code::encode(&sealed)), Some(sealed));
+    }
+}

@@ -172,7 +172,10 @@ pub(super) async fn confirm(node: &Node, found: &FoundBucket) -> Result<bool> {
 async fn seal(node: &Node, name: &Name, key: RequestKey) -> Result<Option<FoundBucket>> {
     for _ in 0..MAX_ATTEMPTS {
         let record = read(node, root_key(name)).await?;
-        if record.is_some_and(|record| record.recent.iter().any(|(done, _)| *done == key)) {
+        let was_it = |(done, outcome): &(RequestKey, Outcome)| {
+            *done == key && matches!(outcome, Outcome::Deleted(_))
+        };
+        if record.is_some_and(|record| record.recent.iter().any(was_it)) {
             return Ok(None);
         }
         let found = bucket(node, name).await?;
