@@ -265,7 +265,7 @@ impl Reactor {
         self.tape.clone()
     }
 
-    /// Who votes is on stable storage before anybody does. It happens at the first start.
+    /// Who votes is on stable storage before anybody does.
     fn keep(&mut self, rosters: Rosters) {
         let Some(path) = &self.rosters else { return };
         match rosters::write(path, &rosters) {
