@@ -127,10 +127,9 @@ impl Member {
 
     /// What has just changed in a group is looked at first. Whoever keeps names is replaced before.
     fn have_handed_over(&self) -> bool {
-        let votes = self.naming.as_ref().is_some_and(Naming::votes);
         self.changing.is_empty()
-            && !votes
             && self.targets.values().all(StorageTarget::has_handed_over)
+            && !self.naming.as_ref().is_some_and(Naming::votes)
     }
 
     /// Says so when this node has something to say in the map, and when others hold all that it holds.

@@ -161,13 +161,8 @@ impl Naming {
         let kept: Vec<Voter> =
             all.iter().filter(|voter| fitness(voter) == Fitness::Fit).copied().collect();
         let leaves = all.iter().any(|voter| fitness(voter) == Fitness::Leaving);
-        // Who could vote beside them.
-        let others = groups.members_for_puts(group).iter().filter(|position| {
-            let target = groups.members(group)[usize::from(*position)];
-            !kept.iter().any(|voter| voter.target == target) && !self.cannot_vote(target, is_gone)
-        });
-        let wanted = wanted(group, groups);
-        let is_better = kept.len() < wanted && others.count() > 0;
+        let is_better = kept.len() < wanted(group, groups)
+            && !self.able(group, groups, &kept, is_gone).is_empty();
         (is_better || leaves).then_some((kept, leaves))
     }
 
@@ -177,6 +172,33 @@ impl Naming {
             Some(acceptor) => !acceptor.is_opening() && acceptor.store().is_none(),
             None => is_gone(target) || self.stores.get(&target) == Some(&None),
         }
+    }
+
+    /// Who could vote beside those who are kept, the best first: members of one domain come after one of each other.
+    fn able(
+        &self,
+        group: GroupId,
+        groups: &GroupMap,
+        kept: &[Voter],
+        is_gone: &impl Fn(TargetId) -> bool,
+    ) -> Vec<TargetId> {
+        let mut seen: BTreeMap<u32, usize> = BTreeMap::new();
+        for voter in kept {
+            *seen.entry(groups.domain(voter.target)).or_default() += 1;
+        }
+        let targets = groups.members(group);
+        let mut order = Vec::new();
+        for target in groups.members_for_puts(group).iter().map(|at| targets[usize::from(at)]) {
+            if kept.iter().any(|voter| voter.target == target) {
+                continue;
+            }
+            let before = seen.entry(groups.domain(target)).or_default();
+            order.push((*before, target));
+            *before += 1;
+        }
+        order.sort_by_key(|(before, _)| *before);
+        let all = order.into_iter().map(|(_, target)| target);
+        all.filter(|target| !self.cannot_vote(*target, is_gone)).collect()
     }
 
     /// The best voters of a group, `kept` among them: five in different failure domains, or three where there are not so
@@ -191,24 +213,7 @@ impl Naming {
         let wanted = wanted(group, groups);
         let mut voters = kept.to_vec();
         voters.truncate(wanted);
-        let targets = groups.members(group);
-        // Members of one domain come after one of each other.
-        let mut seen: BTreeMap<u32, usize> = BTreeMap::new();
-        for voter in &voters {
-            *seen.entry(groups.domain(voter.target)).or_default() += 1;
-        }
-        let mut order = Vec::new();
-        for target in groups.members_for_puts(group).iter().map(|at| targets[usize::from(at)]) {
-            if voters.iter().any(|voter| voter.target == target) {
-                continue;
-            }
-            let before = seen.entry(groups.domain(target)).or_default();
-            order.push((*before, target));
-            *before += 1;
-        }
-        order.sort_by_key(|(before, _)| *before);
-        let able = order.iter().map(|(_, target)| *target);
-        let able: Vec<TargetId> = able.filter(|t| !self.cannot_vote(*t, is_gone)).collect();
+        let able = self.able(group, groups, kept, is_gone);
         let known = able.iter().filter_map(|target| Some((*target, self.store(*target)?)));
         let further = known.map(|(target, store)| Voter { target, store, joined: 0 });
         voters.extend(further.take(wanted - voters.len()));

@@ -51,7 +51,6 @@ pub(super) struct Moving {
     under_way: BTreeSet<Key>,
     /// What was not, and is tried again.
     failed: BTreeSet<Key>,
-    is_paged: bool,
 }
 
 impl Moving {
@@ -66,7 +65,6 @@ impl Moving {
             next: None,
             under_way: BTreeSet::new(),
             failed: BTreeSet::new(),
-            is_paged: false,
         }
     }
 
@@ -87,8 +85,13 @@ impl Moving {
         self.epoch = epoch;
     }
 
+    /// Whether all registers of the page have been brought.
+    fn has_brought_all(&self) -> bool {
+        self.under_way.is_empty() && self.failed.is_empty()
+    }
+
     pub(super) fn questions(&self, id: u64) -> Vec<VoterQuestion> {
-        if self.is_paged {
+        if !self.has_brought_all() {
             return Vec::new();
         }
         let asker = Asker { id, tag: Tag(self.round) };
@@ -104,7 +107,7 @@ impl Moving {
     pub(super) fn answered(&mut self, from: Voter, tag: Tag, says: Says) -> MovingStep {
         // One that has another map is asked again: one of the two is to learn of the later one.
         let Says::Keys(page) = says else { return MovingStep::Waits };
-        if tag != Tag(self.round) || self.is_paged {
+        if tag != Tag(self.round) || !self.has_brought_all() {
             return MovingStep::Waits;
         }
         self.pages.insert(from, page);
@@ -119,8 +122,7 @@ impl Moving {
         if self.round == 0 {
             self.under_way.extend(no_register());
         }
-        self.is_paged = true;
-        match self.under_way.is_empty() {
+        match self.has_brought_all() {
             true => self.next_page(),
             false => MovingStep::Brings(self.under_way.iter().cloned().collect()),
         }
@@ -135,7 +137,7 @@ impl Moving {
             self.failed.insert(key.clone());
             return MovingStep::Asks;
         }
-        match self.under_way.is_empty() && self.failed.is_empty() {
+        match self.has_brought_all() {
             true => self.next_page(),
             false => MovingStep::Waits,
         }
@@ -155,7 +157,6 @@ impl Moving {
         let Some(next) = self.next.take() else { return MovingStep::Done };
         self.from = next;
         self.round += 1;
-        self.is_paged = false;
         MovingStep::Asks
     }
 }
@@ -173,17 +174,12 @@ impl Names {
         let Some(voters) = self.rosters.of(group).filter(|voters| voters.is_joint()) else {
             return;
         };
-        if self.is_moving(group) {
+        if self.moves().any(|(_, moving)| moving.group() == group) {
             return;
         }
         let moving = Box::new(Moving::new(group, voters.clone(), self.rosters.epoch));
         let id = self.add(now, (0, None), Machine::Move(moving));
         self.go_on(now, id, Next::Asks, groups, effects);
-    }
-
-    /// Whether the registers of a group are being brought to new voters.
-    pub fn is_moving(&self, group: GroupId) -> bool {
-        self.moves().any(|(_, moving)| moving.group() == group)
     }
 
     fn moves(&self) -> impl Iterator<Item = (u64, &Moving)> {
