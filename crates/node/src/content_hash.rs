@@ -4,7 +4,7 @@ use slotcast_protocol::ChunkId;
 
 use crate::address::Address;
 use crate::http::CHUNK_SIZE;
-use crate::list::{self, Lists, MAX_PARTS, Part, Rest};
+use crate::list::{Lists, MAX_PARTS, Part, Rest, above};
 
 /// Computes the address that content has, from its bytes alone: it is that of content which a node has cut into chunks of
 /// 1 MiB, as it does with all objects. Whoever has both knows that content arrived as it was, wherever it passed by.
@@ -72,12 +72,6 @@ impl ContentHash {
             }
         }
     }
-}
-
-/// What stands for `parts`.
-fn above(parts: &[Part]) -> Part {
-    let chunk = ChunkId(*blake3::hash(&list::encode(parts)).as_bytes());
-    Part { address: Address::List(chunk), length: parts.iter().map(|part| part.length).sum() }
 }
 
 #[cfg(test)]

@@ -140,15 +140,15 @@ impl Lists {
     }
 }
 
+/// What stands for `parts` one level above them.
+pub(crate) fn above(parts: &[Part]) -> Part {
+    let name = ChunkId(*blake3::hash(&encode(parts)).as_bytes());
+    Part { address: Address::List(name), length: parts.iter().map(|part| part.length).sum() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// What stands for `parts` in these tests.
-    fn above(parts: &[Part]) -> Part {
-        let name = ChunkId(*blake3::hash(&encode(parts)).as_bytes());
-        Part { address: Address::List(name), length: parts.iter().map(|part| part.length).sum() }
-    }
 
     /// Level by level, with everything in memory.
     fn plain(mut parts: Vec<Part>, max_parts: usize) -> Part {

@@ -17,11 +17,11 @@
 //! the same number, ever.
 
 use slotcast_object::{
-    Bucket, BucketId, Condition, Entry, From, Key, ListRequest, Name, NameFailure, NameRequest,
-    Operation, Outcome, Request, RequestKey, VersionId, Versioning,
+    Bucket, BucketId, Condition, Entry, From, Key, ListRequest, Name, NameFailure, Operation,
+    Outcome, Request, RequestKey, VersionId, Versioning,
 };
 
-use super::{ObjectError, Result, ask, changed, list, new_key, now_ms, read};
+use super::{ObjectError, Result, list, new_key, now_ms, read, update};
 use crate::node::Node;
 
 /// Slots of a new bucket for each negotiating group, and the most that it has.
@@ -57,7 +57,7 @@ async fn change(
     (operation, condition): (Operation<Entry>, Condition),
 ) -> Result<Outcome> {
     let request = Request { key, operation, condition, versioning: Versioning::Off };
-    changed(&ask(node, NameRequest::Update(root_key(name), request)).await?)
+    update(node, root_key(name), request).await
 }
 
 /// Makes a bucket.

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::stream;
 use slotcast_object::{
-    Body, Condition, Entry, Name, NameRequest, Operation, Request, RequestKey, VersionId,
-    Versioning,
+    Body, Condition, Entry, Name, Operation, Request, RequestKey, VersionId, Versioning,
 };
 
 use super::put::{MAX_INLINE_OF_VERSIONS, settle};
-use super::{FoundBucket, FoundObject, PutObject, Result, ask, changed, find, now_ms, put};
+use super::{FoundBucket, FoundObject, PutObject, Result, find, now_ms, put, update};
 use crate::body_memory::BodyMemory;
 use crate::content_read::{Found, Reader};
 use crate::content_stream::Plan;
@@ -54,8 +53,8 @@ pub(crate) async fn copy(
             condition,
             versioning: bucket.bucket.versioning,
         };
-        let answer = ask(node, NameRequest::Update(bucket.key(name), request)).await?;
-        let version = settle(node, (bucket, name), changed(&answer)?).await?;
+        let outcome = update(node, bucket.key(name), request).await?;
+        let version = settle(node, (bucket, name), outcome).await?;
         return Ok((version, found));
     }
     let plan = Plan { length: Some(object.size), max_length: object.size, ..plan };

@@ -136,6 +136,11 @@ fn changed(answer: &NameAnswer) -> Result<Outcome> {
     }
 }
 
+/// Changes what a name says.
+async fn update(node: &Node, key: Key, request: Request<Entry>) -> Result<Outcome> {
+    changed(&ask(node, NameRequest::Update(key, request)).await?)
+}
+
 /// An object: the latest version, or this one.
 pub(crate) async fn find(
     node: &Node,
@@ -176,7 +181,7 @@ pub(crate) async fn delete(
 ) -> Result<Outcome> {
     let operation = version.map_or(Operation::Delete, Operation::DeleteVersion);
     let request = Request { key, operation, condition, versioning: bucket.bucket.versioning };
-    match changed(&ask(node, NameRequest::Update(bucket.key(name), request)).await?)? {
+    match update(node, bucket.key(name), request).await? {
         Outcome::ConditionFailed(latest) => Err(ObjectError::Condition(latest)),
         Outcome::TooManyVersions => Err(ObjectError::TooManyVersions),
         outcome => Ok(outcome),
@@ -213,7 +218,7 @@ pub(crate) async fn amend(
         let change = Box::new((entry(&found.object), entry(&object)));
         let operation = Operation::Replace(found.version, change);
         let request = Request { key, operation, condition, versioning: bucket.bucket.versioning };
-        match changed(&ask(node, NameRequest::Update(bucket.key(name), request)).await?)? {
+        match update(node, bucket.key(name), request).await? {
             Outcome::Stored(_) => return Ok(FoundObject { object, ..found }),
             Outcome::ConditionFailed(latest) => match condition {
                 Condition::Is(version) if latest != Some(version) => {

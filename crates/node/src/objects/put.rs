@@ -3,13 +3,13 @@
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
 use slotcast_object::{
-    Body, Condition, Entry, MAX_INLINE, Name, NameRequest, Object, Operation, Outcome, Request,
-    RequestKey, VersionId, Versioning,
+    Body, Condition, Entry, MAX_INLINE, Name, Object, Operation, Outcome, Request, RequestKey,
+    VersionId, Versioning,
 };
 use slotcast_store::Content;
 
 use super::buckets::confirm;
-use super::{FoundBucket, ObjectError, Result, ask, changed, delete, new_key};
+use super::{FoundBucket, ObjectError, Result, changed, delete, new_key, update};
 use crate::address::Address;
 use crate::body_memory::BodyMemory;
 use crate::content_stream::{self, ContentError, Plan};
@@ -52,15 +52,15 @@ pub(crate) async fn put<E: std::fmt::Display>(
         versioning,
     };
     let short = plan.length.filter(|length| *length <= plan.chunk_size as u64);
-    let answer = if let Some(length) = short {
+    let outcome = if let Some(length) = short {
         let lease = memory.take(length).await.map_err(ContentError::from)?;
         let bytes = collect(plan, length, content).await?;
         object.size = bytes.len() as u64;
         if bytes.len() <= max_inline {
             object.body = Body::Inline(bytes);
-            let answer = ask(node, NameRequest::Update(place, request(object.clone()))).await?;
+            let outcome = update(node, place, request(object.clone())).await?;
             drop(lease);
-            answer
+            outcome
         } else {
             let content = Content::of(bytes);
             let chunk = content.chunk();
@@ -69,7 +69,7 @@ pub(crate) async fn put<E: std::fmt::Display>(
             let put = node.put_named((content, plan.replicas), change);
             let ended = put.await.map_err(|_| ObjectError::STOPPED)?;
             drop(lease);
-            ended.map_err(|failure| content_stream::meaning(chunk, failure))?
+            changed(&ended.map_err(|failure| content_stream::meaning(chunk, failure))?)?
         }
     } else {
         let stored = content_stream::store(node, memory, plan, content).await?;
@@ -78,9 +78,9 @@ pub(crate) async fn put<E: std::fmt::Display>(
             Address::Chunk(chunk) => Body::Chunk(chunk),
             Address::List(chunk) => Body::List(chunk),
         };
-        ask(node, NameRequest::Update(place, request(object.clone()))).await?
+        update(node, place, request(object.clone())).await?
     };
-    let version = settle(node, (bucket, name), changed(&answer)?).await?;
+    let version = settle(node, (bucket, name), outcome).await?;
     Ok((version, object))
 }
 

@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde::{Deserialize, Serialize};
 use slotcast_object::{Body, Object};
-use slotcast_protocol::ChunkId;
 
-use super::bad_request;
+use super::{bad_request, tag};
 use crate::address::Address;
+use crate::content_hash::ContentHash;
 use crate::http::Problem;
-use crate::list;
 use crate::objects::{FoundObject, check_metadata, text_of};
 
 /// What headers with metadata of a client begin with.
@@ -80,10 +79,12 @@ pub(super) fn of_headers(headers: &HeaderMap) -> Result<Object, Problem> {
 
 /// Where the content would be if it were stored without a name; it is a hash of it.
 pub(super) fn address(object: &Object) -> Address {
-    let chunk = |bytes: &[u8]| ChunkId(*blake3::hash(bytes).as_bytes());
     match &object.body {
-        Body::Inline(bytes) if bytes.is_empty() => Address::List(chunk(&list::encode(&[]))),
-        Body::Inline(bytes) => Address::Chunk(chunk(bytes)),
+        Body::Inline(bytes) => {
+            let mut hash = ContentHash::new();
+            hash.update(bytes);
+            hash.address()
+        }
         Body::Chunk(chunk) => Address::Chunk(*chunk),
         Body::List(chunk) => Address::List(*chunk),
     }
@@ -100,7 +101,7 @@ pub(super) fn headers(found: &FoundObject) -> HeaderMap {
     let object = &found.object;
     let mut headers = HeaderMap::new();
     let ascii = |text: String| HeaderValue::try_from(text).expect("it is ASCII");
-    headers.insert(header::ETAG, ascii(format!("\"{}\"", text_of(found.version))));
+    headers.insert(header::ETAG, tag(found.version));
     headers.insert(CONTENT, ascii(address(object).to_string()));
     for (key, value) in &object.metadata {
         let name = match key.strip_prefix(':') {
