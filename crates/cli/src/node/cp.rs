@@ -1,7 +1,5 @@
 //! `slotcast cp`.
 
-use std::process::ExitCode;
-
 use clap::Args;
 
 use super::client::{Client, NodeOption};
@@ -9,10 +7,8 @@ use super::copies::{self, wrong};
 use super::many::AtATime;
 use super::names::NameOption;
 use super::place::Place;
-use super::transfer::{Conditions, Said, Totals, Transfer};
-use crate::failure::{Failure, Outcome};
-use crate::output::print;
-use crate::progress::Bar;
+use super::transfer::{Conditions, Said, Transfer};
+use crate::failure::Outcome;
 
 /// Copy files into a bucket, objects out of it, or objects inside the store
 #[derive(Debug, Args)]
@@ -112,7 +108,6 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             (copies, "copied and verified")
         }
     };
-    let (bar, totals) = (Bar::new(0), Totals::default());
     let transfer = Transfer {
         conditions: &arguments.conditions,
         said: Some(&arguments.said),
@@ -120,28 +115,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         resume: arguments.resume,
         moves: false,
         json: arguments.json,
-        bar: &bar,
-        totals: &totals,
     };
-    let work = |client: &Client, copy| transfer.make(client, &copy);
-    let ended = arguments.at_a_time.each(&arguments.node, copies, work);
-    bar.finish();
-    finish(ended, &totals, done, *recursive && !arguments.json)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Says what was done, and what went wrong.
-pub(super) fn finish(
-    ended: Result<(), Failure>,
-    totals: &Totals,
-    done: &str,
-    tells: bool,
-) -> Result<(), Failure> {
-    if ended.is_ok() && totals.is_empty() {
-        return wrong("there is nothing to copy".into(), "look with `slotcast ls`");
-    }
-    if tells && !totals.is_empty() {
-        print(&format!("{}\n", totals.text(done)))?;
-    }
-    ended
+    let tells = recursive.then_some(done);
+    transfer.make_all((&arguments.at_a_time, &arguments.node), copies, tells)
 }

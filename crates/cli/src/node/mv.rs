@@ -1,18 +1,14 @@
 //! `slotcast mv`.
 
-use std::process::ExitCode;
-
 use clap::Args;
 
 use super::client::{Client, NodeOption};
 use super::copies;
-use super::cp::finish;
 use super::many::AtATime;
 use super::names::NameOption;
 use super::place::ObjectPlace;
-use super::transfer::{Conditions, Totals, Transfer};
+use super::transfer::{Conditions, Transfer};
 use crate::failure::Outcome;
-use crate::progress::Bar;
 
 /// Give objects other names, in the same bucket or another one
 #[derive(Debug, Args)]
@@ -64,7 +60,6 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let Arguments { from, to, recursive, names, .. } = arguments;
     let client = Client::new(&arguments.node);
     let copies = copies::within(&client, from, to, *recursive, names)?;
-    let (bar, totals) = (Bar::new(0), Totals::default());
     let transfer = Transfer {
         conditions: &arguments.conditions,
         said: None,
@@ -72,12 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         resume: arguments.resume,
         moves: true,
         json: arguments.json,
-        bar: &bar,
-        totals: &totals,
     };
-    let work = |client: &Client, copy| transfer.make(client, &copy);
-    let ended = arguments.at_a_time.each(&arguments.node, copies, work);
-    bar.finish();
-    finish(ended, &totals, "moved", *recursive && !arguments.json)?;
-    Ok(ExitCode::SUCCESS)
+    let tells = recursive.then_some("moved");
+    transfer.make_all((&arguments.at_a_time, &arguments.node), copies, tells)
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
@@ -11,15 +12,16 @@ use slotcast_lab::InputError;
 use slotcast_node::http::{ObjectDescription, StoredAnswer};
 use ureq::http::HeaderValue;
 
-use super::client::{Client, new_key};
-use super::copies::{Copy, wrong};
+use super::client::{Client, NodeOption, new_key};
+use super::copies::{Copies, Copy, wrong};
 use super::get::{broken, copy, to_file};
+use super::many::AtATime;
 use super::place::{ObjectPlace, Place, encoded};
 use super::put::{Counted, Source};
 use super::rm;
 use super::tag::pair;
 use super::verified::{Verified, address_of, expected_of};
-use crate::failure::Failure;
+use crate::failure::{Failure, Outcome};
 use crate::output::print;
 use crate::progress::Bar;
 
@@ -110,7 +112,7 @@ impl Said {
 
 /// Objects and their bytes, so far.
 #[derive(Debug, Default)]
-pub(super) struct Totals {
+struct Totals {
     copied: AtomicU64,
     bytes: AtomicU64,
     there: AtomicU64,
@@ -118,7 +120,7 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    pub(super) fn text(&self, done: &str) -> String {
+    fn text(&self, done: &str) -> String {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let mut text = format!("{} {done}, {} bytes", of(&self.copied), of(&self.bytes));
         if of(&self.there) > 0 {
@@ -128,7 +130,7 @@ impl Totals {
         text
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         [&self.copied, &self.there].iter().all(|count| count.load(Ordering::Relaxed) == 0)
     }
 }
@@ -159,13 +161,41 @@ pub(super) struct Transfer<'a> {
     pub(super) moves: bool,
     /// A line of JSON for each.
     pub(super) json: bool,
-    pub(super) bar: &'a Bar,
-    pub(super) totals: &'a Totals,
 }
 
 impl Transfer<'_> {
+    /// Makes all of these copies, many at a time. Says in the end how many were `done`, in words, if that is wanted and
+    /// each was not told as JSON, and then what went wrong.
+    pub(super) fn make_all(
+        &self,
+        (at_a_time, node): (&AtATime, &NodeOption),
+        copies: Copies<'_>,
+        done: Option<&str>,
+    ) -> Outcome {
+        let (bar, totals) = (Bar::new(0), Totals::default());
+        let making = Making { how: self, bar: &bar, totals: &totals };
+        let ended = at_a_time.each(node, copies, |client, copy| making.make(client, &copy));
+        bar.finish();
+        if ended.is_ok() && totals.is_empty() {
+            return wrong("there is nothing to copy".into(), "look with `slotcast ls`");
+        }
+        if let Some(done) = done.filter(|_| !self.json && !totals.is_empty()) {
+            print(&format!("{}\n", totals.text(done)))?;
+        }
+        ended.map(|()| ExitCode::SUCCESS)
+    }
+}
+
+/// Copies while they are made.
+struct Making<'a> {
+    how: &'a Transfer<'a>,
+    bar: &'a Bar,
+    totals: &'a Totals,
+}
+
+impl Making<'_> {
     /// Makes one copy.
-    pub(super) fn make(&self, client: &Client, what: &Copy) -> Result<(), Failure> {
+    fn make(&self, client: &Client, what: &Copy) -> Result<(), Failure> {
         let (done, from, to) = match what {
             Copy::In(from, to) => {
                 (self.copy_in(client, from, to)?, from.to_string(), to.to_string())
@@ -182,7 +212,7 @@ impl Transfer<'_> {
         let (count, sum) = if was_there { (there, bytes_there) } else { (copied, bytes_copied) };
         count.fetch_add(1, Ordering::Relaxed);
         sum.fetch_add(bytes, Ordering::Relaxed);
-        if self.json {
+        if self.how.json {
             let line = json!({
                 "from": from, "to": to, "bytes": bytes, "version": version, "was_there": was_there,
             });
@@ -201,10 +231,10 @@ impl Transfer<'_> {
         };
         let mut source = Source::open(&path).map_err(|error| failed(&error))?;
         let length = source.length();
-        if self.resume
+        if self.how.resume
             && let Place::File(path) = from
             && let Some(there) = client.described(to, None)?
-            && self.said.is_none_or(|said| said.holds_of(&there))
+            && self.how.said.is_none_or(|said| said.holds_of(&there))
             && is_same(path, &there).map_err(|error| failed(&error))?
         {
             return Ok(Done::there(there.size, Some(there.version)));
@@ -219,8 +249,8 @@ impl Transfer<'_> {
             .put(client.url(&to.path()))
             .header("expect", "100-continue")
             .header("idempotency-key", new_key()?);
-        request = self.conditions.headers(request);
-        if let Some(said) = self.said {
+        request = self.how.conditions.headers(request);
+        if let Some(said) = self.how.said {
             request = said.headers(request)?;
         }
         if length > 0 {
@@ -243,10 +273,10 @@ impl Transfer<'_> {
     }
 
     fn copy_out(&self, client: &Client, from: &ObjectPlace, to: &Place) -> Result<Done, Failure> {
-        if self.resume
+        if self.how.resume
             && let Place::File(path) = to
             && path.is_file()
-            && let Some(there) = client.described(from, self.version)?
+            && let Some(there) = client.described(from, self.how.version)?
         {
             let failed =
                 |error| InputError::plain(format!("cannot read `{}`: {error}", path.display()));
@@ -254,7 +284,7 @@ impl Transfer<'_> {
                 return Ok(Done::there(there.size, Some(there.version)));
             }
         }
-        let mut answer = client.get(&from.path_of(self.version))?;
+        let mut answer = client.get(&from.path_of(self.how.version))?;
         let length = answer.body().content_length();
         let version = answer.headers().get("etag").and_then(|tag| tag.to_str().ok());
         let version = version.map(|tag| tag.trim_matches('"').to_owned());
@@ -288,14 +318,14 @@ impl Transfer<'_> {
         from: &ObjectPlace,
         to: &ObjectPlace,
     ) -> Result<Done, Failure> {
-        if from == to && self.version.is_none() {
+        if from == to && self.how.version.is_none() {
             return wrong(format!("`{from}` is both source and target"), "name another place");
         }
         let (done, copied) = match self.same_within(client, from, to)? {
             Some((there, source)) => (Done::there(there.size, Some(there.version)), source),
             None => self.refer(client, from, to)?,
         };
-        if self.moves {
+        if self.how.moves {
             // Only what was copied: what somebody has put there meanwhile is not lost.
             rm::delete(client, from, None, Some(&copied)).map_err(|error| {
                 let message = format!("{to} is there, and {from} was not deleted: {error}");
@@ -313,11 +343,11 @@ impl Transfer<'_> {
         from: &ObjectPlace,
         to: &ObjectPlace,
     ) -> Result<Option<(ObjectDescription, String)>, Failure> {
-        if !self.resume {
+        if !self.how.resume {
             return Ok(None);
         }
         let Some(there) = client.described(to, None)? else { return Ok(None) };
-        let source = client.described(from, self.version)?;
+        let source = client.described(from, self.how.version)?;
         let is_same = |source: &ObjectDescription| {
             let said = |of: &ObjectDescription| {
                 (of.media_type.clone(), of.headers.clone(), of.metadata.clone(), of.tags.clone())
@@ -336,10 +366,10 @@ impl Transfer<'_> {
         to: &ObjectPlace,
     ) -> Result<(Done, String), Failure> {
         let source = encoded(&format!("{}/{}", from.bucket, from.name));
-        let version = self.version.map(|version| format!("&from_version={}", encoded(version)));
+        let version = self.how.version.map(|version| format!("&from_version={}", encoded(version)));
         let path = format!("{}?from={source}{}", to.path(), version.unwrap_or_default());
         let request = client.agent().put(client.url(&path)).header("idempotency-key", new_key()?);
-        let answer = client.checked(self.conditions.headers(request).send_empty())?;
+        let answer = client.checked(self.how.conditions.headers(request).send_empty())?;
         let answer: StoredAnswer = client.read_json(answer)?;
         let copied = answer.from_version.unwrap_or_default();
         let done = Done { bytes: answer.size, version: Some(answer.version), was_there: false };

@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use slotcast_lab::InputError;
-use slotcast_node::http::DeleteAnswer;
 
 use super::client::{Client, NodeOption};
 use super::names::versions_of;
 use super::place::ObjectPlace;
+use super::rm;
 use crate::failure::Outcome;
 use crate::output::print;
 
@@ -52,9 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         }
         // From the oldest on: the name stands for an object when the last one is gone.
         for marker in versions[..markers].iter().rev() {
-            let url = client.url(&place.path_of(Some(&marker.version)));
-            let answer = client.checked(client.agent().delete(url).call())?;
-            let _: DeleteAnswer = client.read_json(answer)?;
+            rm::delete(&client, place, Some(&marker.version), None)?;
         }
         if arguments.json {
             print(&format!("{}\n", serde_json::to_string(&object).unwrap_or_default()))?;
