@@ -13,12 +13,7 @@ use std::path::Path;
 use std::thread;
 
 use serde_json::{Value, json};
-use served::{Served, content};
-
-fn said(output: &std::process::Output) -> String {
-    assert!(!output.status.success(), "{output:?}");
-    String::from_utf8_lossy(&output.stderr).replace(['\n', '│'], " ")
-}
+use served::{Served, content, said};
 
 fn start(folder: &tempfile::TempDir) -> Served {
     Served::start(&folder.path().join("data"), &[])

@@ -12,11 +12,7 @@ mod served;
 use std::fs;
 use std::thread;
 
-use served::{Served, content};
-
-fn said(output: &std::process::Output) -> String {
-    String::from_utf8_lossy(&output.stderr).replace(['\n', '│'], " ")
-}
+use served::{Served, content, said};
 
 #[test]
 fn what_has_a_name_is_there_after_a_kill() {

@@ -130,6 +130,12 @@ impl Answer {
     }
 }
 
+/// What a command said that was refused, on one line.
+pub(crate) fn said(output: &Output) -> String {
+    assert!(!output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stderr).replace(['\n', '│'], " ")
+}
+
 impl Drop for Served {
     fn drop(&mut self) {
         let _ = self.process.kill();
