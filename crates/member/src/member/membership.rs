@@ -119,8 +119,9 @@ impl Member {
         let next = match self.membership() {
             Membership::Joining if self.link()?.hears_most() => map.with_active(self.node),
             Membership::Draining if self.have_handed_over() => map.with_drained(self.node),
-            Membership::Active => return self.map_with_voters(),
-            _ => return None,
+            // One that leaves may have brought the registers of a group to its new voters.
+            Membership::Active | Membership::Draining => return self.map_with_voters(),
+            Membership::Joining | Membership::Drained => return None,
         };
         next.ok()
     }
