@@ -130,7 +130,9 @@ impl Cluster {
                 Some(open) => open.has(chunk) && disk.disk.has_flushed(chunk),
                 None => disk.disk.has_flushed(chunk),
             };
-            (disk.harmed && !is_known_empty) || has_it
+            // What was done to it since is not known.
+            let is_excused = disk.harmed && (!is_known_empty || disk.disk.excuses(chunk));
+            is_excused || has_it
         };
         let found = members.filter(has_it).count();
         if found < usize::from(replicas) && self.catalogue.known(chunk) != Known::Retired {

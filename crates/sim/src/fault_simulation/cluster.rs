@@ -263,7 +263,8 @@ impl Cluster {
             self.report.compacted += target.statistics().compacted;
             self.report.surplus_removed += target.surplus_removed();
             let disk = host.disks.get_mut(&target.id()).expect("a disk of the node");
-            if target.is_open() {
+            // Removals may be on record in a segment that could not be read, and count when it is back.
+            if target.is_open() && target.statistics().unreadable_segments == 0 {
                 // A removal may be on the disk already.
                 disk.held = target.chunks().filter(|chunk| !target.is_removing(chunk)).collect();
             }

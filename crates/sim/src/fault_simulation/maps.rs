@@ -37,8 +37,11 @@ impl Cluster {
 
     /// A node proposes a map in the place of the one before it.
     pub(super) fn proposed(&mut self, now: Time, map: &ClusterMap, agenda: &mut Agenda<Event>) {
-        // The keeper asks whether the node still says so.
-        let proposals = self.nodes.iter().filter_map(|host| host.member.as_ref()?.proposal());
+        // The keeper tells the node of the map that is kept, and asks whether it still says so: who has another one
+        // does not follow that, and has no say.
+        let agrees = |host: &&NodeHost| host.right_map.is_none();
+        let agree = self.nodes.iter().filter(agrees);
+        let proposals = agree.filter_map(|host| host.member.as_ref()?.proposal());
         let proposals: Vec<ClusterMap> = proposals.filter(|of| of.epoch == map.epoch).collect();
         if map.epoch != self.map.epoch + 1 {
             return;

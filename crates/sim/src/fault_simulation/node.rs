@@ -208,7 +208,10 @@ impl NodeHost {
                 let tolerated = if is_tolerant { numbers.unrecovered } else { 0 };
                 scan.is_none() && numbers.under_replicated == tolerated
             };
-            let mut targets = member.targets().filter(|target| !self.is_dead(target.id()));
+            // Who has not noticed yet that its disk has failed for good has to, and to make up for what it cannot read.
+            let is_over =
+                |target: &&StorageTarget| self.is_dead(target.id()) && target.has_failed();
+            let mut targets = member.targets().filter(|target| !is_over(target));
             !member.expects_scan() && targets.all(is_at_rest)
         })
     }

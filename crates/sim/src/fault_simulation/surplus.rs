@@ -85,10 +85,12 @@ impl Cluster {
         groups.filter_map(|group| self.members_at_work(group))
     }
 
-    /// Whether no target knows of a surplus replica that it could remove.
+    /// Whether no target knows of a surplus replica that it could remove, and none is being removed.
     pub(super) fn has_removed_surplus(&self) -> bool {
-        let surplus = |(_, target): &(u8, &StorageTarget)| target.repair_statistics().surplus;
-        self.groups_at_work().all(|members| members.iter().map(surplus).sum::<u64>() == 0)
+        let is_done = |(_, target): &(u8, &StorageTarget)| {
+            target.repair_statistics().surplus == 0 && target.released().is_none()
+        };
+        self.groups_at_work().all(|members| members.iter().all(is_done))
     }
 
     /// No target holds a chunk of which it is not a keeper.
