@@ -5,7 +5,7 @@ use slotcast_schedulers::Policy;
 use slotcast_units::{Size, Span};
 
 use super::job::{Access, Job, Work};
-use super::scenario::LustreScenario;
+use super::scenario::{ClientSettings, LustreScenario, TimeoutSettings};
 
 /// Most RPCs that all clients together may have under way: more would not fit a machine's memory.
 const MAX_UNDER_WAY: u64 = 1 << 26;
@@ -41,20 +41,8 @@ pub fn check_lustre(scenario: &LustreScenario) -> Result<(), ScenarioError> {
     positive("cache.rate", scenario.cache.rate.as_bps() > 0)?;
     positive("mdt.threads", mdt.threads > 0)?;
     positive("layout.stripe_size", layout.stripe_size > Size::ZERO)?;
-    positive("timeout.parts", timeout.parts > 0)?;
-    positive("timeout.early_extra", timeout.early_extra > Span::ZERO)?;
-    if timeout.history.as_ns() < u64::from(timeout.parts) {
-        return wrong(
-            "timeout.history",
-            "must be at least a nanosecond for each of its parts".into(),
-        );
-    }
-    if timeout.at_least > timeout.at_most {
-        return wrong(
-            "timeout.at_least",
-            format!("must not exceed timeout.at_most ({})", timeout.at_most),
-        );
-    }
+    check_rpcs(scenario)?;
+    check_timeouts(timeout)?;
     for (key, whole, jitter) in [
         ("disk.seek_jitter", disk.seek, disk.seek_jitter),
         ("disk.latency_jitter", disk.latency, disk.latency_jitter),
@@ -117,6 +105,44 @@ pub fn check_lustre(scenario: &LustreScenario) -> Result<(), ScenarioError> {
     Ok(())
 }
 
+fn check_timeouts(timeout: &TimeoutSettings) -> Result<(), ScenarioError> {
+    let wrong = |key, problem: String| Err(ScenarioError { key, problem });
+    for (key, is_positive) in [
+        ("timeout.parts", timeout.parts > 0),
+        ("timeout.early_extra", timeout.early_extra > Span::ZERO),
+    ] {
+        if !is_positive {
+            return wrong(key, "must be more than zero".into());
+        }
+    }
+    if timeout.history.as_ns() < u64::from(timeout.parts) {
+        return wrong(
+            "timeout.history",
+            "must be at least a nanosecond for each of its parts".into(),
+        );
+    }
+    if timeout.at_least > timeout.at_most {
+        return wrong(
+            "timeout.at_least",
+            format!("must not exceed timeout.at_most ({})", timeout.at_most),
+        );
+    }
+    Ok(())
+}
+
+/// An RPC is of one stripe. One that may be larger than usual has no effect beyond that.
+fn check_rpcs(LustreScenario { client, layout, .. }: &LustreScenario) -> Result<(), ScenarioError> {
+    let (largest, stripe) = (client.rpc_size, layout.stripe_size);
+    if largest > stripe.max(ClientSettings::default().rpc_size) {
+        let problem = format!(
+            "RPCs end where their stripe does, after {stripe}: {largest} has no effect; expected a \
+             layout.stripe_size of {largest} or more as well"
+        );
+        return Err(ScenarioError { key: "client.rpc_size", problem });
+    }
+    Ok(())
+}
+
 /// No run can take longer for `job`: all its requests one after another, each with every delay. In ns.
 fn longest(scenario: &LustreScenario, job: &Job) -> u128 {
     let LustreScenario { client, network, ost, elevator, disk, mdt, .. } = scenario;
@@ -168,5 +194,27 @@ fn can_build(policy: &Policy) -> bool {
         }
         Policy::DeadlineFirst(_, inner) => can_build(inner),
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::LayoutSettings;
+
+    #[test]
+    fn rpcs_larger_than_a_stripe_are_refused() {
+        let mib = Size::from_mib;
+        let with = |rpc_size, stripe_size| {
+            let client = ClientSettings { rpc_size, ..ClientSettings::default() };
+            let layout = LayoutSettings { stripe_size, ..LayoutSettings::default() };
+            check_rpcs(&LustreScenario { client, layout, ..LustreScenario::default() })
+        };
+        let refused = with(mib(4), mib(1)).expect_err("it has no effect");
+        assert_eq!(refused.key, "client.rpc_size");
+        assert!(refused.problem.contains("layout.stripe_size of 4MiB"), "{refused:?}");
+        // What was not asked for is not refused: stripes may be small.
+        assert_eq!(with(mib(4), mib(4)), Ok(()));
+        assert_eq!(with(mib(1), Size::from_kib(64)), Ok(()));
     }
 }
