@@ -86,6 +86,7 @@ mod names;
 mod object;
 mod register;
 mod roster;
+mod upload;
 
 pub use acceptor::{Acceptor, AcceptorEffect, MAX_SCAN, RowsError, RowsOp, RowsOpId, RowsOutput};
 pub use key::{BucketId, Key, MAX_NAME, MAX_SLOTS, Name, NoName, SlotId};
@@ -112,6 +113,7 @@ pub use register::sync::{Sync, SyncStep};
 pub use register::update::{Step, Update};
 pub use register::voters::{MAX_VOTERS, Voter, Voters, VotersError};
 pub use roster::{RosterChange, Rosters};
+pub use upload::{MAX_PARTS, part_name, part_number};
 
 #[cfg(test)]
 #[path = "../tests/explore/mod.rs"]

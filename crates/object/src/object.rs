@@ -82,6 +82,11 @@ pub struct Object {
     /// Checksums of its content.
     #[n(6)]
     pub checksums: Checksums,
+    /// In how many parts it was uploaded; 0 if in one piece. Then its content is a list with an entry for each part, but
+    /// for those without content.
+    #[n(7)]
+    #[cbor(default)]
+    pub parts: u32,
 }
 
 /// Where the content of an object is.
@@ -136,6 +141,15 @@ pub struct Checksums {
     #[n(4)]
     #[cbor(with = "minicbor::bytes")]
     pub sha256: Option<[u8; 32]>,
+    /// SHA-1 (FIPS 180-4).
+    #[n(5)]
+    #[cbor(with = "minicbor::bytes")]
+    pub sha1: Option<[u8; 20]>,
+    /// All but MD5 are checksums of the checksums of its parts, and not of its content. (MD5 is, of all objects that were
+    /// uploaded in parts.)
+    #[n(6)]
+    #[cbor(default)]
+    pub of_parts: bool,
 }
 
 /// What all names of a bucket have in common.
@@ -160,6 +174,10 @@ pub struct Bucket {
     #[n(5)]
     #[cbor(default)]
     pub is_sealed: bool,
+    /// Tags.
+    #[n(6)]
+    #[cbor(default)]
+    pub tags: BTreeMap<String, String>,
 }
 
 impl Bucket {
@@ -171,12 +189,13 @@ impl Bucket {
         replicas: None,
         created: 0,
         is_sealed: false,
+        tags: BTreeMap::new(),
     };
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Bucket;
+    use super::{Bucket, Checksums, Object};
     use crate::code;
 
     #[test]
@@ -186,5 +205,17 @@ mod tests {
         assert_eq!(code::decode::<Bucket>(&before), Some(Bucket::ROOT));
         let sealed = Bucket { is_sealed: true, ..Bucket::ROOT };
         assert_eq!(code::decode::<Bucket>(&code::encode(&sealed)), Some(sealed));
+    }
+
+    #[test]
+    fn objects_that_were_written_before_there_were_parts_have_none() {
+        let Object { size, body, modified, media_type, metadata, tags, .. } = Object::default();
+        let checksums = (None::<u8>, Some(7_u32));
+        let before = (size, body, modified, media_type, metadata, tags, checksums);
+        let checksums = Checksums { crc32: Some(7), ..Checksums::default() };
+        let expected = Object { checksums, ..Object::default() };
+        assert_eq!(code::decode::<Object>(&code::encode(&before)), Some(expected.clone()));
+        let later = Object { parts: 3, ..expected };
+        assert_eq!(code::decode::<Object>(&code::encode(&later)), Some(later));
     }
 }

@@ -16,6 +16,8 @@
 //! A writer that finds the bucket gone says so, and takes its version back: nobody can see it, since no other bucket has
 //! the same number, ever.
 
+use std::collections::BTreeMap;
+
 use slotcast_object::{
     Bucket, BucketId, Condition, Entry, From, Key, ListRequest, Name, NameFailure, Operation,
     Outcome, Request, RequestKey, VersionId, Versioning,
@@ -78,6 +80,7 @@ pub(crate) async fn make_bucket(
         replicas,
         created: now_ms(),
         is_sealed: false,
+        tags: BTreeMap::new(),
     };
     let put = Operation::Put(Entry::Bucket(bucket.clone()));
     match change(node, name, key, (put, Condition::Absent)).await? {
