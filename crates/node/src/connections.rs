@@ -15,21 +15,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
-use axum::http::{Method, Response, StatusCode, header};
-use axum::response::IntoResponse;
+use axum::http::{Method, Response};
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
+use crate::door::{self, Desk, Door};
 use crate::http_metrics::HttpMetrics;
 use crate::journal::Throttle;
 use crate::limits::Serving;
@@ -283,19 +281,12 @@ impl HttpBody for Answer {
     }
 }
 
-/// What is answered where too many requests are under way.
-fn refusal() -> axum::response::Response {
-    let headers = [(header::RETRY_AFTER, "1"), (header::CONNECTION, "close")];
-    let error = serde_json::json!({ "error": "too many requests are under way: ask again later" });
-    (StatusCode::SERVICE_UNAVAILABLE, headers, axum::Json(error)).into_response()
-}
-
 async fn answer(
     connection: Arc<Connection>,
-    router: TowerToHyperService<Router>,
+    Desk { router, courtesy }: Desk,
     request: hyper::Request<Incoming>,
 ) -> Result<Response<Answer>, Infallible> {
-    let is_for_content = !matches!(request.uri().path(), "/v1/status" | "/metrics");
+    let is_for_content = !(courtesy.is_question)(request.uri().path());
     let has_body = !request.body().is_end_stream();
     let (mut under_way, is_admitted) = connection.begin(request.method(), is_for_content);
     let response = if is_admitted {
@@ -303,7 +294,7 @@ async fn answer(
         router.call(request).await?
     } else {
         connection.all.tell("a request is refused");
-        refusal()
+        (courtesy.refusal)()
     };
     under_way.status = response.status().as_u16();
     if has_body && !response.status().is_success() {
@@ -312,17 +303,12 @@ async fn answer(
     Ok(response.map(|body| Answer { body, _under_way: under_way }))
 }
 
-/// What is said to a client whose header does not end.
-const LATE_HEADER: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\
-    content-type: application/json\r\ncontent-length: 51\r\n\r\n\
-    {\"error\":\"the request header did not end in time\"}\n";
-
 /// Ends a connection on which no more requests are answered, so that the client can read what it was told: a
 /// connection with something unread is reset when it is closed, and an answer on its way may be lost.
-async fn part(connection: &Connection, mut stream: TcpStream) {
+async fn part(connection: &Connection, mut stream: TcpStream, late_header: &[u8]) {
     if connection.exchange.is_header_late.load(Ordering::Relaxed) {
         // It may have gone.
-        let _ = stream.write_all(LATE_HEADER).await;
+        let _ = stream.write_all(late_header).await;
     } else if !connection.has_refused.load(Ordering::Relaxed) {
         return;
     }
@@ -341,16 +327,14 @@ async fn part(connection: &Connection, mut stream: TcpStream) {
 /// Serves one connection until either end closes it, it makes room for another, or the node stops.
 async fn converse(
     connection: Arc<Connection>,
-    stream: TcpStream,
-    router: TowerToHyperService<Router>,
+    (stream, desk): (TcpStream, Desk),
     serving: Serving,
     mut stopping: watch::Receiver<bool>,
 ) {
     let Serving { idle_timeout, header_timeout, body_timeout, header_size, .. } = serving;
     let exchange = connection.exchange.clone();
     let stream = Patient::new(stream, exchange, header_timeout, body_timeout);
-    let service =
-        service_fn(|request| Box::pin(answer(connection.clone(), router.clone(), request)));
+    let service = service_fn(|request| Box::pin(answer(connection.clone(), desk.clone(), request)));
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(idle_timeout);
     builder.max_header_size(header_size).max_buf_size(MAX_BUFFER.max(header_size));
@@ -377,19 +361,19 @@ async fn converse(
             }
         }
     }
-    part(&connection, http.into_parts().io.into_inner().into_inner()).await;
+    let stream = http.into_parts().io.into_inner().into_inner();
+    part(&connection, stream, desk.courtesy.late_header).await;
 }
 
-/// Serves `router` on `listener` until `stop`; then ends what is under way, and after [`STOP_PATIENCE`] breaks off
-/// what is left.
+/// Serves at all doors until `stop`; then ends what is under way, and after [`STOP_PATIENCE`] breaks off what is left.
+/// All doors together have as many places as one would have.
 pub(crate) async fn serve(
-    listener: TcpListener,
-    router: Router,
+    doors: Vec<Door>,
     (serving, metrics): (Serving, HttpMetrics),
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let connections = Connections::new(serving.connections, metrics);
-    let router = TowerToHyperService::new(router);
+    let mut last = 0;
     let (stop_all, stopping) = watch::channel(false);
     let (mut stop, mut make_room) = (pin!(stop), pin!(connections.make_room()));
     let mut conversations = JoinSet::new();
@@ -397,7 +381,8 @@ pub(crate) async fn serve(
         // A place before the connection: it takes a file from nobody.
         let accepted = async {
             let place = connections.places.clone().acquire_owned().await;
-            (place.expect("never closed"), listener.accept().await)
+            let accepted = poll_fn(|context| door::poll_accept(&doors, &mut last, context));
+            (place.expect("never closed"), accepted.await)
         };
         let (place, accepted) = tokio::select! {
             accepted = accepted => accepted,
@@ -405,13 +390,15 @@ pub(crate) async fn serve(
             () = &mut stop => break,
         };
         match accepted {
-            Ok((stream, _)) => {
+            Ok((stream, desk)) => {
+                // A short answer would wait for the acknowledgement of the one before it.
+                let _ = stream.set_nodelay(true);
                 let probe = socket2::TcpKeepalive::new().with_time(PROBE_AFTER);
                 // Without it the connection of a client that has vanished stays longer.
                 let _ = socket2::SockRef::from(&stream).set_tcp_keepalive(&probe);
                 let connection = connections.opened(place);
-                let (router, stopping) = (router.clone(), stopping.clone());
-                conversations.spawn(converse(connection, stream, router, serving, stopping));
+                let stopping = stopping.clone();
+                conversations.spawn(converse(connection, (stream, desk), serving, stopping));
             }
             // The client has gone again; or the system has no files left, which it may have later.
             Err(error) => {
@@ -421,7 +408,7 @@ pub(crate) async fn serve(
         }
         while conversations.try_join_next().is_some() {}
     }
-    drop(listener);
+    drop(doors);
     // It fails if there is none to be told.
     let _ = stop_all.send(true);
     let all_end = async { while conversations.join_next().await.is_some() {} };

@@ -22,7 +22,7 @@ pub(crate) const AT_A_TIME: usize = 16;
 
 /// Why content was not stored or fetched.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ContentError {
+pub enum ContentError {
     /// What was to be stored broke off.
     #[error("the content broke off: {0}")]
     BrokeOff(String),

@@ -32,17 +32,19 @@ use crate::body_memory::{BodyMemory, counted};
 use crate::conditional::{self, Wanted};
 use crate::content_read::{self, Found, Reader};
 use crate::content_stream::{self, ContentError, Plan};
+pub use crate::door::Courtesy;
 use crate::http_metrics::HttpMetrics;
 use crate::limits::Serving;
 use crate::list::Part;
 use crate::metrics;
 use crate::node::Node;
+use crate::objects::Objects;
 use crate::objects_http;
 pub use crate::objects_http::{
     BucketAnswer, BucketsAnswer, DeleteAnswer, NamesAnswer, ObjectAnswer, ObjectDescription,
     StoredAnswer,
 };
-pub use crate::serving::{Background, ServeError, serve};
+pub use crate::serving::{Background, Gateway, ServeError, serve};
 use crate::status::NodeStatus;
 
 /// The chunk size where the request names none: 1 MiB.
@@ -364,10 +366,8 @@ pub(crate) struct App {
 }
 
 /// Everything that a node serves.
-pub(crate) fn router(node: Arc<Node>, metrics: HttpMetrics) -> Router {
-    let serving = node.serving();
-    let Serving { body_memory, waiting, body_timeout, .. } = serving;
-    let memory = BodyMemory::new(body_memory, waiting, body_timeout);
+pub(crate) fn router(objects: &Objects, metrics: HttpMetrics) -> Router {
+    let (node, memory, serving) = objects.parts();
     let app = App { node, memory, serving, metrics };
     let router = Router::new()
         .route("/v1/content", put(put_content))

@@ -68,6 +68,7 @@ mod content_read;
 mod content_stream;
 mod direct;
 mod disk;
+mod door;
 mod folder;
 pub mod http;
 mod http_metrics;
@@ -101,11 +102,16 @@ pub use admission::{
 pub use buffers::Buffers;
 pub use clock::Clock;
 pub use content_hash::ContentHash;
+pub use content_stream::ContentError;
 pub use disk::{Disk, DiskResult, Done, Report};
 pub use folder::{Folder, FolderError, Refusal};
 pub use limits::{BODY_MEMORY, BODY_SIZES, HEADER_SIZES, Limits, MIN_RATE, MIN_TIMEOUT};
 pub use network::measure;
 pub use node::{Hosting, Machines, Node, NodeConfig, StartError};
+pub use objects::{
+    CopyFrom, FoundBucket, FoundObject, FoundPart, FoundUpload, Listing, ObjectError, Objects,
+    PutObject, Seal, Sealed, Whole, new_key, now_ms, text_of, version_of,
+};
 pub use open_files::TooFewFiles;
 pub use reactor::{GetResult, NamedResult, PutResult, Recorded};
 pub use register::RegisterError;

@@ -1,18 +1,22 @@
 //! Serves a node over HTTP until it is told to stop, or cannot go on.
 
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use axum::Router;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use crate::connections;
+use crate::door::{Courtesy, Door, NATIVE};
 use crate::http::router;
 use crate::http_metrics::HttpMetrics;
 use crate::node::Node;
+use crate::objects::Objects;
 
 /// Why a node is not served any more.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +27,22 @@ pub enum ServeError {
     /// A machine of the node has panicked, which no later request can make good.
     #[error("a machine of this node has panicked: it cannot go on, and has to be started anew")]
     Panicked,
+}
+
+/// Buckets and objects of a node, served by another protocol beside its own one.
+pub struct Gateway {
+    /// Where it listens.
+    pub listener: std::net::TcpListener,
+    /// What answers, once the node runs. It is called where tasks can be spawned.
+    pub router: Box<dyn FnOnce(Objects) -> Router + Send>,
+    /// What is answered without it.
+    pub courtesy: Courtesy,
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gateway").field("listener", &self.listener).finish_non_exhaustive()
+    }
 }
 
 /// How long the process goes on after it was told to stop: requests, and after them what disks are at.
@@ -64,8 +84,8 @@ fn signals() -> io::Result<oneshot::Receiver<()>> {
     Ok(stopped)
 }
 
-/// Serves on `listener` until the process is told to stop (SIGINT or SIGTERM), and then ends what is under way, for
-/// some seconds at most. A node of a cluster reads its map again on SIGHUP. `ready` is called when requests are
+/// Serves on `listener`, and at the gateways, until the process is told to stop (SIGINT or SIGTERM), and then ends what is
+/// under way, for some seconds at most. A node of a cluster reads its map again on SIGHUP. `ready` is called when requests are
 /// taken.
 ///
 /// # Errors
@@ -74,6 +94,7 @@ fn signals() -> io::Result<oneshot::Receiver<()>> {
 pub fn serve(
     node: Node,
     listener: std::net::TcpListener,
+    gateways: Vec<Gateway>,
     ready: impl FnOnce(),
 ) -> Result<(), ServeError> {
     let runtime = runtime()?;
@@ -90,7 +111,7 @@ pub fn serve(
                 }
             });
         }
-        serve_until(node, listener, async { drop(stop.await) }, ready).await
+        serve_until(node, (listener, gateways), async { drop(stop.await) }, ready).await
     });
     // What reads the map may wait for etcd, and what has panicked for ever.
     runtime.shutdown_background();
@@ -101,20 +122,29 @@ fn runtime() -> io::Result<Runtime> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()
 }
 
+fn asynchronous(listener: std::net::TcpListener) -> io::Result<tokio::net::TcpListener> {
+    listener.set_nonblocking(true)?;
+    tokio::net::TcpListener::from_std(listener)
+}
+
 async fn serve_until(
     node: Arc<Node>,
-    listener: std::net::TcpListener,
+    (listener, gateways): (std::net::TcpListener, Vec<Gateway>),
     stop: impl Future<Output = ()>,
     ready: impl FnOnce(),
 ) -> Result<(), ServeError> {
-    listener.set_nonblocking(true)?;
-    let listener = tokio::net::TcpListener::from_std(listener)?;
     let (serving, failed) = (node.serving(), node.failed());
     let metrics = HttpMetrics::new();
-    let router = router(node, metrics.clone());
+    let objects = Objects::new(node);
+    let native = router(&objects, metrics.clone());
+    let mut doors = vec![Door::new(asynchronous(listener)?, native, NATIVE)];
+    for Gateway { listener, router, courtesy } in gateways {
+        doors.push(Door::new(asynchronous(listener)?, router(objects.clone()), courtesy));
+    }
+    drop(objects);
     ready();
     tokio::select! {
-        served = connections::serve(listener, router, (serving, metrics), stop) => Ok(served?),
+        served = connections::serve(doors, (serving, metrics), stop) => Ok(served?),
         () = failed => Err(ServeError::Panicked),
     }
 }
@@ -136,7 +166,7 @@ impl Background {
         let (stop, stopped) = oneshot::channel::<()>();
         let serve = move || {
             let stop = async { drop(stopped.await) };
-            runtime.block_on(serve_until(Arc::new(node), listener, stop, || {}))
+            runtime.block_on(serve_until(Arc::new(node), (listener, Vec::new()), stop, || {}))
         };
         let thread = thread::Builder::new().name("http".into()).spawn(serve)?;
         Ok(Background { stop: Some(stop), thread: Some(thread) })
@@ -183,7 +213,7 @@ mod tests {
         let address = listener.local_addr().expect("an address");
         let (ready, is_ready) = std::sync::mpsc::channel();
         let served = thread::spawn(move || {
-            serve(node, listener, || ready.send(()).expect("it is waited for"))
+            serve(node, listener, Vec::new(), || ready.send(()).expect("it is waited for"))
         });
         is_ready.recv().expect("it is served");
         let mut stream = TcpStream::connect(address).expect("it listens");

@@ -149,7 +149,7 @@ fn join(path: &Path) -> Outcome {
             file.listen,
         );
     };
-    served(address, http::serve(node, listener, told))
+    served(address, http::serve(node, listener, Vec::new(), told))
 }
 
 /// Exit status of a node that cannot go on: whoever looks after it starts it anew.
@@ -228,5 +228,5 @@ fn alone(arguments: &Arguments) -> Outcome {
             data.display(),
         );
     };
-    served(address, http::serve(node, listener, told))
+    served(address, http::serve(node, listener, Vec::new(), told))
 }

@@ -2,10 +2,13 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::thread::JoinHandle;
 
+use axum::Router;
 use axum::routing::{get, put};
+use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use super::*;
+use crate::door::NATIVE;
 use crate::limits::Limits;
 
 /// A limit within the tests' patience that no test comes near.
@@ -30,7 +33,9 @@ impl Server {
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = async { drop(stopped.await) };
         let served = (serving, HttpMetrics::new());
-        let run = move || runtime.block_on(serve(listener, router, served, stopped));
+        let run = move || {
+            runtime.block_on(serve(vec![Door::new(listener, router, NATIVE)], served, stopped))
+        };
         Server { address, stop: Some(stop), thread: Some(std::thread::spawn(run)) }
     }
 

@@ -23,7 +23,7 @@ use slotcast_object::{
     Outcome, Request, RequestKey, VersionId, Versioning,
 };
 
-use super::{ObjectError, Result, list, new_key, now_ms, read, update};
+use super::{ObjectError, Result, list, new_key, now_ms, read, update, uploads};
 use crate::node::Node;
 
 /// Slots of a new bucket for each negotiating group, and the most that it has.
@@ -34,10 +34,13 @@ const MAX_ATTEMPTS: u32 = 32;
 
 /// A bucket, as its register said.
 #[derive(Debug, Clone)]
-pub(crate) struct FoundBucket {
-    pub(crate) name: Name,
-    pub(crate) version: VersionId,
-    pub(crate) bucket: Bucket,
+pub struct FoundBucket {
+    /// Its name.
+    pub name: Name,
+    /// The version of all that is said of it.
+    pub version: VersionId,
+    /// What is said of it.
+    pub bucket: Bucket,
 }
 
 impl FoundBucket {
@@ -117,8 +120,7 @@ async fn replace(
     }
 }
 
-/// Sets what a bucket keeps of earlier versions from now on. Of several who change it at the same time each change
-/// takes effect, one after another; with a `version` only if the bucket has that.
+/// Sets what a bucket keeps of earlier versions from now on; with a `version` only if the bucket has that.
 pub(crate) async fn set_versioning(
     node: &Node,
     name: &Name,
@@ -126,20 +128,35 @@ pub(crate) async fn set_versioning(
     version: Option<VersionId>,
     keeps: bool,
 ) -> Result<FoundBucket> {
+    let change = |bucket: &mut Bucket| {
+        bucket.versioning = match (keeps, bucket.versioning) {
+            (true, _) => Versioning::On,
+            (false, Versioning::Off) => Versioning::Off,
+            (false, Versioning::On | Versioning::Suspended) => Versioning::Suspended,
+        };
+    };
+    amend_bucket(node, name, (key, version), change).await
+}
+
+/// Changes what is said of a bucket; with a `version` only if the bucket has that. Of several who do so at the same time
+/// each change takes effect, one after another.
+pub(crate) async fn amend_bucket(
+    node: &Node,
+    name: &Name,
+    (key, version): (RequestKey, Option<VersionId>),
+    change: impl Fn(&mut Bucket),
+) -> Result<FoundBucket> {
     for _ in 0..MAX_ATTEMPTS {
         let found = bucket(node, name).await?;
         if version.is_some_and(|version| version != found.version) {
             return Err(ObjectError::BucketChanged(name.clone(), found.version));
         }
-        let versioning = match (keeps, found.bucket.versioning) {
-            (true, _) => Versioning::On,
-            (false, Versioning::Off) => Versioning::Off,
-            (false, Versioning::On | Versioning::Suspended) => Versioning::Suspended,
-        };
-        if versioning == found.bucket.versioning && !found.bucket.is_sealed {
+        let mut bucket = found.bucket.clone();
+        change(&mut bucket);
+        bucket.is_sealed = false;
+        if bucket == found.bucket {
             return Ok(found);
         }
-        let bucket = Bucket { versioning, is_sealed: false, ..found.bucket.clone() };
         if let Ok(version) = replace(node, &found, key, &bucket).await? {
             return Ok(FoundBucket { version, bucket, ..found });
         }
@@ -229,7 +246,10 @@ pub(crate) async fn remove(node: &Node, name: &Name, key: RequestKey) -> Result<
     }
     let deletion = (Operation::Delete, Condition::Is(sealed.version));
     match change(node, name, key, deletion).await? {
-        Outcome::Deleted(_) => Ok(()),
+        Outcome::Deleted(_) => {
+            uploads::clear(node, &sealed).await;
+            Ok(())
+        }
         Outcome::ConditionFailed(Some(_)) => Err(ObjectError::InUse(name.clone())),
         Outcome::ConditionFailed(None) => Err(ObjectError::NoBucket(name.clone())),
         _ => Err(ObjectError::STOPPED),

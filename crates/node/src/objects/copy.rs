@@ -6,10 +6,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::stream;
 use slotcast_object::{
-    Body, Condition, Entry, Name, Operation, Request, RequestKey, VersionId, Versioning,
+    Body, Checksums, Condition, Entry, Name, Object, Operation, Request, RequestKey, VersionId,
+    Versioning,
 };
 
-use super::put::{MAX_INLINE_OF_VERSIONS, settle};
+use super::put::{MAX_INLINE_OF_VERSIONS, sealed, settle};
 use super::{FoundBucket, FoundObject, PutObject, Result, find, now_ms, put, update};
 use crate::body_memory::BodyMemory;
 use crate::content_read::{Found, Reader};
@@ -28,6 +29,15 @@ pub(crate) struct CopyObject<'a> {
     pub(crate) plan: Plan,
 }
 
+/// What is copied, once it was found.
+#[derive(Debug)]
+pub struct CopyFrom<'a> {
+    /// The bucket that it is in.
+    pub bucket: &'a FoundBucket,
+    /// Its content.
+    pub body: Body,
+}
+
 /// Puts an object under another name too, with all that is said of it. No content moves, but where the bucket that it
 /// goes into wants another number of replicas than the one that it comes from: then it is read and stored again, and
 /// only what is missing of it is sent. Gives the version that it has now, and what was copied.
@@ -39,14 +49,31 @@ pub(crate) async fn copy(
 ) -> Result<(VersionId, FoundObject)> {
     let CopyObject { key, condition, source: (from, source, version), plan } = copy;
     let found = find(node, from, source, version).await?;
-    let mut object = found.object.clone();
-    object.modified = now_ms();
+    let object = Object { modified: now_ms(), ..found.object.clone() };
+    let from = CopyFrom { bucket: from, body: found.object.body.clone() };
+    let put_object = PutObject { key, condition, object, seal: None };
+    let version = place_copy(node, memory, (bucket, name), (from, put_object), plan).await?;
+    Ok((version, found))
+}
+
+/// Puts an object whose content is that of another, in as many replicas as the bucket that it goes into wants.
+pub(super) async fn place_copy(
+    node: &Arc<Node>,
+    memory: &BodyMemory,
+    (bucket, name): (&FoundBucket, &Name),
+    (from, put_object): (CopyFrom<'_>, PutObject),
+    plan: Plan,
+) -> Result<VersionId> {
+    let CopyFrom { bucket: from, body } = from;
+    let PutObject { key, condition, mut object, seal } = put_object;
     let keeps_versions = bucket.bucket.versioning != Versioning::Off;
-    let is_as_wanted = match &object.body {
+    let is_as_wanted = match &body {
         Body::Inline(bytes) => !keeps_versions || bytes.len() <= MAX_INLINE_OF_VERSIONS,
         Body::Chunk(_) | Body::List(_) => from.bucket.replicas == bucket.bucket.replicas,
     };
     if is_as_wanted {
+        object.body = body;
+        sealed(seal, &mut object)?;
         let request = Request {
             key,
             operation: Operation::Put(Entry::Object(object)),
@@ -54,13 +81,20 @@ pub(crate) async fn copy(
             versioning: bucket.bucket.versioning,
         };
         let outcome = update(node, bucket.key(name), request).await?;
-        let version = settle(node, (bucket, name), outcome).await?;
-        return Ok((version, found));
+        return settle(node, (bucket, name), outcome).await;
     }
     let plan = Plan { length: Some(object.size), max_length: object.size, ..plan };
-    let put_object = PutObject { key, condition, object };
+    if object.parts > 0 {
+        // It is cut anew: there are no parts any more that its checksums could be those of.
+        object.parts = 0;
+        object.checksums = match object.checksums.of_parts {
+            true => Checksums::default(),
+            false => Checksums { md5: None, ..object.checksums },
+        };
+    }
+    let put_object = PutObject { key, condition, object, seal };
     let place = (bucket, name);
-    let (version, _) = match Found::of(node, memory, &found.object.body).await? {
+    let (version, _) = match Found::of(node, memory, &body).await? {
         Found::Chunk(bytes, lease) => {
             // It is counted anew where it is stored.
             drop(lease);
@@ -73,5 +107,5 @@ pub(crate) async fn copy(
             put(node, memory, place, put_object, plan, reader.stream(None)).await?
         }
     };
-    Ok((version, found))
+    Ok(version)
 }

@@ -2,7 +2,9 @@
 
 mod buckets;
 mod copy;
+mod gateway;
 mod put;
+mod uploads;
 
 use slotcast_object::{
     Condition, Entry, Key, ListRequest, Listed, MAX_METADATA, MAX_VERSIONS, Name, NameAnswer,
@@ -10,15 +12,20 @@ use slotcast_object::{
     VersionId,
 };
 
-pub(crate) use self::buckets::{FoundBucket, bucket, make_bucket, remove, set_versioning};
+pub use self::buckets::FoundBucket;
+pub(crate) use self::buckets::{amend_bucket, bucket, make_bucket, remove, set_versioning};
+pub use self::copy::CopyFrom;
 pub(crate) use self::copy::{CopyObject, copy};
-pub(crate) use self::put::{PutObject, put};
+pub use self::gateway::{Listing, Objects, Whole};
+pub(crate) use self::put::put;
+pub use self::put::{PutObject, Seal, Sealed};
+pub use self::uploads::{FoundPart, FoundUpload};
 use crate::content_stream::ContentError;
 use crate::node::Node;
 
 /// Why a request about an object was not carried out.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ObjectError {
+pub enum ObjectError {
     /// What was named is no name.
     #[error("{0}")]
     NoName(#[from] NoName),
@@ -69,6 +76,12 @@ pub(crate) enum ObjectError {
     /// Too few voters answer.
     #[error(transparent)]
     Names(#[from] NameFailure),
+    /// The upload is not under way: it was completed or aborted, or there never was one.
+    #[error("no upload {v} of \"{0}\" is under way", v = text_of(*.1))]
+    NoUpload(Name, VersionId),
+    /// Whoever asked for it has seen all of the content, and does not want it.
+    #[error("{0}")]
+    Refused(Box<dyn std::error::Error + Send + Sync>),
     /// The record is not what it should be.
     #[error("the record of \"{0}\" stands for something else")]
     OtherKind(Name),
@@ -81,36 +94,42 @@ impl ObjectError {
 type Result<T> = std::result::Result<T, ObjectError>;
 
 /// A version as people write it.
-pub(crate) fn text_of(version: VersionId) -> String {
+pub fn text_of(version: VersionId) -> String {
     format!("{}-{:016x}", version.change, version.salt)
 }
 
 /// The version that is written so.
-pub(crate) fn version_of(text: &str) -> Option<VersionId> {
+pub fn version_of(text: &str) -> Option<VersionId> {
     let (change, salt) = text.split_once('-')?;
     let salt = u64::from_str_radix(salt, 16).ok().filter(|_| salt.len() == 16)?;
     Some(VersionId { change: change.parse().ok()?, salt })
 }
 
 /// A key that no other request has.
-pub(crate) fn new_key() -> Result<RequestKey> {
+///
+/// # Errors
+/// If the system gives no random bytes.
+pub fn new_key() -> Result<RequestKey> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|_| ObjectError::STOPPED)?;
     Ok(RequestKey(u128::from_be_bytes(bytes)))
 }
 
 /// Milliseconds since 1970.
-pub(crate) fn now_ms() -> u64 {
+pub fn now_ms() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// An object, and which version it is.
-pub(crate) struct FoundObject {
-    pub(crate) version: VersionId,
+#[derive(Debug, Clone)]
+pub struct FoundObject {
+    /// Which version.
+    pub version: VersionId,
     /// The name stands for it, and not for a later one.
-    pub(crate) is_latest: bool,
-    pub(crate) object: Object,
+    pub is_latest: bool,
+    /// The object.
+    pub object: Object,
 }
 
 async fn ask(node: &Node, request: NameRequest) -> Result<NameAnswer> {

@@ -1,5 +1,7 @@
 //! Puts: content under a name.
 
+use std::fmt;
+
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
 use slotcast_object::{
@@ -9,20 +11,40 @@ use slotcast_object::{
 use slotcast_store::Content;
 
 use super::buckets::confirm;
-use super::{FoundBucket, ObjectError, Result, changed, delete, new_key, update};
+use super::{FoundBucket, ObjectError, Result, changed, check_metadata, delete, new_key, update};
 use crate::address::Address;
 use crate::body_memory::BodyMemory;
 use crate::content_stream::{self, ContentError, Plan};
 use crate::node::Node;
 
 /// What a client says of an object that it puts.
-#[derive(Debug)]
-pub(crate) struct PutObject {
+pub struct PutObject {
     /// The same in each retry of the request.
-    pub(crate) key: RequestKey,
-    pub(crate) condition: Condition,
+    pub key: RequestKey,
+    /// What must hold of the name.
+    pub condition: Condition,
     /// All but its content.
-    pub(crate) object: Object,
+    pub object: Object,
+    /// What is said of it when all of its content has come, before anybody can see it.
+    pub seal: Option<Seal>,
+}
+
+/// Completes what is said of an object whose content has come, and refuses it if that is not what was announced.
+pub type Seal = Box<dyn FnOnce(&mut Object) -> Sealed + Send>;
+
+/// What becomes of it.
+pub type Sealed = std::result::Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+impl fmt::Debug for PutObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PutObject").field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+/// All content of `object` has come.
+pub(super) fn sealed(seal: Option<Seal>, object: &mut Object) -> Result<()> {
+    seal.map_or(Ok(()), |seal| seal(object)).map_err(ObjectError::Refused)?;
+    check_metadata(object)
 }
 
 /// Content of a bucket that keeps versions travels in the register up to so many bytes: all versions of a name are in its
@@ -39,7 +61,7 @@ pub(crate) async fn put<E: std::fmt::Display>(
     plan: Plan,
     content: impl Stream<Item = std::result::Result<Bytes, E>>,
 ) -> Result<(VersionId, Object)> {
-    let PutObject { key, condition, mut object } = put;
+    let PutObject { key, condition, mut object, seal } = put;
     let place = bucket.key(name);
     let plan = Plan { replicas: plan.replicas.or(bucket.bucket.replicas), ..plan };
     let versioning = bucket.bucket.versioning;
@@ -56,6 +78,7 @@ pub(crate) async fn put<E: std::fmt::Display>(
         let lease = memory.take(length).await.map_err(ContentError::from)?;
         let bytes = collect(plan, length, content).await?;
         object.size = bytes.len() as u64;
+        sealed(seal, &mut object)?;
         if bytes.len() <= max_inline {
             object.body = Body::Inline(bytes);
             let outcome = update(node, place, request(object.clone())).await?;
@@ -74,14 +97,20 @@ pub(crate) async fn put<E: std::fmt::Display>(
     } else {
         let stored = content_stream::store(node, memory, plan, content).await?;
         object.size = stored.length;
-        object.body = match stored.address {
-            Address::Chunk(chunk) => Body::Chunk(chunk),
-            Address::List(chunk) => Body::List(chunk),
-        };
+        object.body = body_at(stored.address);
+        sealed(seal, &mut object)?;
         update(node, place, request(object.clone())).await?
     };
     let version = settle(node, (bucket, name), outcome).await?;
     Ok((version, object))
+}
+
+/// The content at an address.
+pub(super) fn body_at(address: Address) -> Body {
+    match address {
+        Address::Chunk(chunk) => Body::Chunk(chunk),
+        Address::List(chunk) => Body::List(chunk),
+    }
 }
 
 /// What came of a put, once it is certain that its bucket stays. What was stored in one that was removed meanwhile is taken
@@ -106,25 +135,32 @@ pub(super) async fn settle(
     Err(ObjectError::Removed(bucket.name.clone()))
 }
 
-/// All of content whose length is known and that fits into one chunk.
+/// All of content whose length is known and that fits into one chunk. It is read to its end: what follows the last byte may
+/// say that something is wrong with it.
 async fn collect<E: std::fmt::Display>(
     plan: Plan,
     length: u64,
     content: impl Stream<Item = std::result::Result<Bytes, E>>,
 ) -> std::result::Result<Bytes, ContentError> {
     let mut content = std::pin::pin!(content);
+    let mut whole = Bytes::new();
     let mut bytes = BytesMut::new();
-    while (bytes.len() as u64) < length {
+    loop {
         let piece = tokio::time::timeout(plan.timeout, content.next()).await;
         let piece = piece.map_err(|_| ContentError::Stalled(plan.timeout))?.transpose();
         let piece = piece.map_err(|error| ContentError::BrokeOff(error.to_string()))?;
-        match piece {
-            Some(piece) if bytes.is_empty() && piece.len() as u64 == length => return Ok(piece),
-            Some(piece) => bytes.extend_from_slice(&piece),
-            None => {
-                return Err(ContentError::BrokeOff(format!("{length} bytes were said to come")));
-            }
+        let Some(piece) = piece else { break };
+        if (whole.len() + bytes.len() + piece.len()) as u64 > length {
+            return Err(ContentError::BrokeOff(format!("more than {length} bytes came")));
+        }
+        match piece.len() as u64 == length {
+            true => whole = piece,
+            false => bytes.extend_from_slice(&piece),
         }
     }
-    Ok(bytes.freeze())
+    match whole.is_empty() {
+        false => Ok(whole),
+        true if bytes.len() as u64 == length => Ok(bytes.freeze()),
+        true => Err(ContentError::BrokeOff(format!("{length} bytes were said to come"))),
+    }
 }

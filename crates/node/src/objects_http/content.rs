@@ -83,7 +83,7 @@ pub(super) async fn put_object(
         }
         let object = Object { modified: objects::now_ms(), ..description::of_headers(&headers)? };
         let bucket = objects::bucket(node, &bucket_name).await?;
-        let put = PutObject { key, condition, object };
+        let put = PutObject { key, condition, object, seal: None };
         let content = body.into_data_stream();
         let put = objects::put(node, memory, (&bucket, &object_name), put, plan, content).await;
         put.map(|(version, object)| (version, object, None))

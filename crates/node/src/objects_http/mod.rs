@@ -62,12 +62,15 @@ impl std::convert::From<ObjectError> for Problem {
     fn from(error: ObjectError) -> Problem {
         let status = match error {
             ObjectError::Content(error) => return error.into(),
-            ObjectError::NoName(_) | ObjectError::Metadata(_) => StatusCode::BAD_REQUEST,
+            ObjectError::NoName(_) | ObjectError::Metadata(_) | ObjectError::Refused(_) => {
+                StatusCode::BAD_REQUEST
+            }
             ObjectError::NoBucket(_)
             | ObjectError::Removed(_)
             | ObjectError::NoObject(_)
             | ObjectError::Deleted(..)
             | ObjectError::NoVersion(..)
+            | ObjectError::NoUpload(..)
             | ObjectError::Marker(..) => StatusCode::NOT_FOUND,
             ObjectError::BucketExists(_)
             | ObjectError::NotEmpty(..)

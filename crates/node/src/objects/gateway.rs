@@ -1,0 +1,378 @@
+//! Buckets and objects of a node as other protocols use them.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, stream};
+use slotcast_object::{
+    Body, Bucket, BucketId, Condition, From, ListRequest, Listed, Name, NameRecord, Object,
+    Outcome, RequestKey, VersionId, Versioning,
+};
+
+use super::copy::place_copy;
+use super::uploads::{self, Completion, FoundPart, FoundUpload};
+use super::{CopyFrom, FoundBucket, FoundObject, PutObject, Result, Seal};
+use crate::body_memory::{BodyMemory, counted};
+use crate::content_read::{Found, Reader};
+use crate::content_stream::{ContentError, Plan};
+use crate::http::CHUNK_SIZE;
+use crate::limits::Serving;
+use crate::list::List;
+use crate::node::Node;
+
+/// The buckets and objects of a cluster, as one of its nodes serves them. Clones are the same.
+///
+/// Content goes through the memory that all bodies of the node share: a put or a get waits until there is some. What is
+/// acknowledged is on stable storage. A change with a [`RequestKey`] takes effect once, however often it is asked for.
+#[derive(Debug, Clone)]
+pub struct Objects {
+    node: Arc<Node>,
+    memory: BodyMemory,
+    serving: Serving,
+}
+
+/// Which names of a bucket are wanted.
+#[derive(Debug, Clone)]
+pub struct Listing {
+    /// Only names that begin so.
+    pub prefix: String,
+    /// Of names that have this after the prefix, what comes before and with it is listed once instead of them.
+    pub delimiter: Option<String>,
+    /// Where to begin.
+    pub from: From,
+    /// At most so many names and common prefixes, 1 to [`slotcast_object::MAX_PAGE`].
+    pub limit: u32,
+    /// All versions, and markers of deletion.
+    pub versions: bool,
+}
+
+/// An upload whose parts are to become an object.
+#[derive(Debug)]
+pub struct Whole<'a> {
+    /// The upload.
+    pub upload: &'a FoundUpload,
+    /// Its parts, in order.
+    pub parts: &'a [FoundPart],
+    /// The same in each retry of the request.
+    pub key: RequestKey,
+    /// What must hold of the name.
+    pub condition: Condition,
+    /// All that is said of the object but its content and its size.
+    pub object: Object,
+}
+
+impl Objects {
+    pub(crate) fn new(node: Arc<Node>) -> Objects {
+        let serving = node.serving();
+        let Serving { body_memory, waiting, body_timeout, .. } = serving;
+        Objects { node, memory: BodyMemory::new(body_memory, waiting, body_timeout), serving }
+    }
+
+    pub(crate) fn parts(&self) -> (Arc<Node>, BodyMemory, Serving) {
+        (self.node.clone(), self.memory.clone(), self.serving)
+    }
+
+    /// The most bytes that one put may store.
+    pub fn max_length(&self) -> u64 {
+        self.serving.body_size
+    }
+
+    /// How long the body of a request may stand still.
+    pub fn body_timeout(&self) -> Duration {
+        self.serving.body_timeout
+    }
+
+    fn plan(&self, length: Option<u64>) -> Plan {
+        Plan {
+            chunk_size: CHUNK_SIZE,
+            replicas: None,
+            length,
+            max_length: self.serving.body_size,
+            timeout: self.serving.body_timeout,
+        }
+    }
+
+    /// The bucket of this name.
+    ///
+    /// # Errors
+    /// If there is none, or too few voters answer.
+    pub async fn bucket(&self, name: &Name) -> Result<FoundBucket> {
+        super::bucket(&self.node, name).await
+    }
+
+    /// A page of buckets, in the order of their names, and where it goes on.
+    ///
+    /// # Errors
+    /// If too few voters answer.
+    pub async fn buckets(
+        &self,
+        prefix: &str,
+        from: From,
+        limit: u32,
+    ) -> Result<(Vec<FoundBucket>, Option<From>)> {
+        let request = ListRequest {
+            bucket: BucketId::ROOT,
+            slots: Bucket::ROOT.slots,
+            prefix: prefix.to_owned(),
+            delimiter: None,
+            from,
+            limit,
+            versions: false,
+        };
+        let Listed { names, next, .. } = super::list(&self.node, request).await?;
+        let found = names.into_iter().filter_map(|listed| {
+            let version = listed.versions.first()?;
+            let bucket = version.object.as_ref()?.bucket()?.clone();
+            Some(FoundBucket { name: listed.name, version: version.id, bucket })
+        });
+        Ok((found.collect(), next))
+    }
+
+    /// Makes a bucket; with a number of replicas where it is not that of the cluster.
+    ///
+    /// # Errors
+    /// If there is one of this name, or too few voters answer.
+    pub async fn make_bucket(
+        &self,
+        name: &Name,
+        key: RequestKey,
+        (replicas, versioning): (Option<u8>, Versioning),
+    ) -> Result<FoundBucket> {
+        super::make_bucket(&self.node, name, key, (replicas, versioning)).await
+    }
+
+    /// Changes what is said of a bucket. Of several who do so at the same time each change takes effect, one after another.
+    ///
+    /// # Errors
+    /// If there is no such bucket, or too few voters answer.
+    pub async fn amend_bucket(
+        &self,
+        name: &Name,
+        key: RequestKey,
+        change: impl Fn(&mut Bucket),
+    ) -> Result<FoundBucket> {
+        super::amend_bucket(&self.node, name, (key, None), change).await
+    }
+
+    /// Removes a bucket in which nothing is. Uploads that are under way in it are aborted.
+    ///
+    /// # Errors
+    /// If there is none, something is in it, or too few voters answer.
+    pub async fn remove_bucket(&self, name: &Name, key: RequestKey) -> Result<()> {
+        super::remove(&self.node, name, key).await
+    }
+
+    /// All that a name says, if it ever said anything.
+    ///
+    /// # Errors
+    /// If too few voters answer.
+    pub async fn record(&self, bucket: &FoundBucket, name: &Name) -> Result<Option<NameRecord>> {
+        super::read(&self.node, bucket.key(name)).await
+    }
+
+    /// Names of a bucket.
+    ///
+    /// # Errors
+    /// If too few voters answer.
+    pub async fn list(&self, bucket: &FoundBucket, listing: Listing) -> Result<Listed> {
+        super::list(&self.node, request(&bucket.bucket, listing)).await
+    }
+
+    /// Stores content under a name, `length` bytes if that is known. Gives the version, and what was stored.
+    ///
+    /// # Errors
+    /// If the condition does not hold, the content breaks off, stands still or is refused when it has come, there is no
+    /// memory for it, or too few targets or voters answer.
+    pub async fn put<E: std::fmt::Display>(
+        &self,
+        place: (&FoundBucket, &Name),
+        put: PutObject,
+        length: Option<u64>,
+        content: impl Stream<Item = std::result::Result<Bytes, E>>,
+    ) -> Result<(VersionId, Object)> {
+        super::put(&self.node, &self.memory, place, put, self.plan(length), content).await
+    }
+
+    /// Puts an object whose content is that of another one. No content moves, but where the bucket that it goes into wants
+    /// another number of replicas. `put` says all but the content, and its size.
+    ///
+    /// # Errors
+    /// As for [`Objects::put`].
+    pub async fn copy(
+        &self,
+        place: (&FoundBucket, &Name),
+        (from, put): (CopyFrom<'_>, PutObject),
+    ) -> Result<VersionId> {
+        place_copy(&self.node, &self.memory, place, (from, put), self.plan(None)).await
+    }
+
+    /// Deletes an object, or one version of it.
+    ///
+    /// # Errors
+    /// If the condition does not hold, or too few voters answer.
+    pub async fn delete(
+        &self,
+        (bucket, name): (&FoundBucket, &Name),
+        version: Option<VersionId>,
+        (key, condition): (RequestKey, Condition),
+    ) -> Result<Outcome> {
+        super::delete(&self.node, bucket, name, version, (key, condition)).await
+    }
+
+    /// Changes what is said of a version beside its content, in place.
+    ///
+    /// # Errors
+    /// If there is no such version, or too few voters answer.
+    pub async fn amend(
+        &self,
+        (bucket, name): (&FoundBucket, &Name),
+        version: Option<VersionId>,
+        (key, condition): (RequestKey, Condition),
+        change: impl Fn(&mut Object),
+    ) -> Result<FoundObject> {
+        super::amend(&self.node, bucket, name, version, (key, condition), change).await
+    }
+
+    /// These bytes of content. The first piece is there when this returns, so that most of what can go wrong is known.
+    ///
+    /// # Errors
+    /// If a chunk cannot be fetched, or there is no memory for it.
+    pub async fn read(
+        &self,
+        body: &Body,
+        range: Range<u64>,
+    ) -> std::result::Result<
+        impl Stream<Item = std::result::Result<Bytes, ContentError>> + Send + use<>,
+        ContentError,
+    > {
+        Ok(match Found::of(&self.node, &self.memory, body).await? {
+            Found::Chunk(bytes, lease) => {
+                let end = range.end.min(bytes.len() as u64);
+                // Both are within the chunk, whose length is one of memory.
+                let bytes = bytes.slice(range.start.min(end) as usize..end as usize);
+                stream::iter([Ok(counted(bytes, lease))]).left_stream()
+            }
+            Found::List(list, lease) => {
+                let range = range.start..range.end.min(list.length());
+                let found = (list, lease);
+                let mut reader = Reader::new(self.node.clone(), &self.memory, found, range).await?;
+                let first = reader.next().await?;
+                reader.stream(first).right_stream()
+            }
+        })
+    }
+
+    /// Bytes of each part of an object that was uploaded in parts; none of others.
+    ///
+    /// # Errors
+    /// If its list cannot be fetched.
+    pub async fn part_sizes(&self, object: &Object) -> std::result::Result<Vec<u64>, ContentError> {
+        let mut sizes = match (&object.body, object.parts) {
+            (_, 0) => Vec::new(),
+            (Body::List(_), _) => match Found::of(&self.node, &self.memory, &object.body).await? {
+                Found::List(list, _) => lengths(&list),
+                Found::Chunk(..) => Vec::new(),
+            },
+            _ => vec![object.size],
+        };
+        sizes.resize(object.parts as usize, 0);
+        Ok(sizes)
+    }
+
+    /// Begins an upload in parts: `object` is all that is going to be said of it.
+    ///
+    /// # Errors
+    /// If the bucket is gone, too many uploads of this name are under way, or too few voters answer.
+    pub async fn begin_upload(
+        &self,
+        place: (&FoundBucket, &Name),
+        key: RequestKey,
+        object: Object,
+    ) -> Result<VersionId> {
+        uploads::begin(&self.node, place, key, object).await
+    }
+
+    /// An upload that is under way.
+    ///
+    /// # Errors
+    /// If it is not, or too few voters answer.
+    pub async fn upload(
+        &self,
+        place: (&FoundBucket, &Name),
+        upload: VersionId,
+    ) -> Result<FoundUpload> {
+        uploads::find(&self.node, place, upload).await
+    }
+
+    /// Uploads that are under way in a bucket: names with a version for each, the one that began last first.
+    ///
+    /// # Errors
+    /// If too few voters answer.
+    pub async fn uploads(&self, bucket: &FoundBucket, listing: Listing) -> Result<Listed> {
+        uploads::list(&self.node, bucket, listing).await
+    }
+
+    /// Stores a part of an upload, in the place of one of the same number.
+    ///
+    /// # Errors
+    /// If the upload is not under way any more when the part is stored; else as for [`Objects::put`].
+    pub async fn put_part<E: std::fmt::Display>(
+        &self,
+        upload: &FoundUpload,
+        (number, object, seal): (u32, Object, Option<Seal>),
+        length: Option<u64>,
+        content: impl Stream<Item = std::result::Result<Bytes, E>>,
+    ) -> Result<Object> {
+        let part = (number, object, seal);
+        let plan = self.plan(length);
+        uploads::put_part(&self.node, &self.memory, upload, part, (plan, content)).await
+    }
+
+    /// Up to `limit` parts of an upload after this number, in order.
+    ///
+    /// # Errors
+    /// If too few voters answer.
+    pub async fn parts_of(
+        &self,
+        upload: &FoundUpload,
+        after: u32,
+        limit: u32,
+    ) -> Result<(Vec<FoundPart>, bool)> {
+        uploads::parts(&self.node, upload, after, limit).await
+    }
+
+    /// Makes an object of the parts of an upload, and ends the upload. No content moves.
+    ///
+    /// # Errors
+    /// If the condition does not hold, or too few targets or voters answer.
+    pub async fn complete(
+        &self,
+        place: (&FoundBucket, &Name),
+        whole: Whole<'_>,
+    ) -> Result<(VersionId, Object)> {
+        let Whole { upload, parts, key, condition, object } = whole;
+        let completion = Completion { parts, key, condition, object };
+        uploads::complete(&self.node, place, upload, completion).await
+    }
+
+    /// Ends an upload, and forgets its parts.
+    ///
+    /// # Errors
+    /// If it is not under way, or too few voters answer.
+    pub async fn abort(&self, place: (&FoundBucket, &Name), upload: VersionId) -> Result<()> {
+        uploads::abort(&self.node, place, upload).await
+    }
+}
+
+/// Bytes of each part of a list.
+fn lengths(list: &List) -> Vec<u64> {
+    (0..).map_while(|place| list.part(place)).map(|part| part.length).collect()
+}
+
+/// What is asked of the slots of a bucket.
+pub(super) fn request(bucket: &Bucket, listing: Listing) -> ListRequest {
+    let Listing { prefix, delimiter, from, limit, versions } = listing;
+    ListRequest { bucket: bucket.id, slots: bucket.slots, prefix, delimiter, from, limit, versions }
+}
