@@ -23,6 +23,7 @@ mod place;
 pub(crate) mod put;
 pub(crate) mod rb;
 pub(crate) mod rm;
+mod s3_options;
 pub(crate) mod serve;
 pub(crate) mod stat;
 pub(crate) mod status;

@@ -38,8 +38,14 @@ fn filter(text: &str) -> Result<Targets, String> {
         Some(part) => Err(format!(
             "`{part}` is no level: give off, error, warn, info, debug or trace, or PART=LEVEL"
         )),
-        None => text.parse().map_err(|error| format!("{error}")),
+        None => with_quiet_library(text).parse().map_err(|error| format!("{error}")),
     }
+}
+
+/// The library that speaks S3 takes each refused request for an error of the program: it is heard only where it is named.
+fn with_quiet_library(text: &str) -> String {
+    let is_named = text.split(',').any(|part| part.trim_start().starts_with("s3s"));
+    if is_named { text.to_owned() } else { format!("{text},s3s=off") }
 }
 
 /// Lines that wait to be written; more are left out. A node must not wait for whoever reads its log.
@@ -141,5 +147,7 @@ mod tests {
         assert!(filter("info").is_ok() && filter("warn,slotcast_node::http=debug").is_ok());
         assert!(filter("inof").is_err_and(|error| error.contains("`inof` is no level")));
         assert!(filter("slotcast_node=loud").is_err());
+        assert_eq!(with_quiet_library("info"), "info,s3s=off");
+        assert_eq!(with_quiet_library("warn,s3s::ops=debug"), "warn,s3s::ops=debug");
     }
 }

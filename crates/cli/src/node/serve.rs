@@ -8,11 +8,13 @@ use std::process::ExitCode;
 use clap::Args;
 use slotcast_lab::InputError;
 use slotcast_node::cluster::NodeFile;
+use slotcast_node::http::Gateway;
 use slotcast_node::{Limits, MIN_RATE, Node, StartError, http};
 use slotcast_units::Rate;
 
 use super::http_options::HttpOptions;
 use super::log::LogOptions;
+use super::s3_options::{S3, S3Options};
 use crate::VERSION;
 use crate::failure::{Failure, Outcome};
 
@@ -23,6 +25,7 @@ Examples:
   slotcast serve                               nine targets under ./slotcast-data
   slotcast serve --data /mnt/disk --targets 12
   slotcast serve --config node.toml            one node of a cluster of several processes or hosts
+  slotcast serve --s3                          S3 at 127.0.0.1:9000 too; makes a key, and shows it once
 
 Then, from another terminal:
   slotcast put FILE                            prints the address of what it stored
@@ -60,6 +63,9 @@ pub(crate) struct Arguments {
     link_rate: Option<Rate>,
 
     #[command(flatten)]
+    s3: S3Options,
+
+    #[command(flatten)]
     http: HttpOptions,
 
     #[command(flatten)]
@@ -84,7 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let log = arguments.log.start();
     let _log = log.map_err(|error| Failure::Output("the log".into(), error))?;
     match &arguments.config {
-        Some(path) => join(path),
+        Some(path) => join(path, &arguments.s3),
         None => alone(arguments),
     }
 }
@@ -112,13 +118,14 @@ fn warn_of_others(address: SocketAddr) {
 }
 
 /// One node of a cluster.
-fn join(path: &Path) -> Outcome {
+fn join(path: &Path, s3: &S3Options) -> Outcome {
     let file = NodeFile::read(path).map_err(super::cluster::wrong_file)?;
     if let Some(warning) = &file.warning {
         eprintln!("Warning: {warning}");
     }
     let listener = listen_at(file.http, "http")?;
     warn_of_others(file.http);
+    let (about_s3, gateways) = parts(s3.open(None)?);
     tracing::info!(
         version = VERSION,
         config = %path.display(),
@@ -139,7 +146,7 @@ fn join(path: &Path) -> Outcome {
         let _ = writeln!(
             io::stdout(),
             "{}: node {} of {} in epoch {}, {} targets, datagrams at {}, http://{address}\n\n\
-             \x20 slotcast status --node {address}    how it is, and whom it hears\n\n\
+             \x20 slotcast status --node {address}    how it is, and whom it hears\n{about_s3}\n\
              Ctrl-C stops it.",
             file.name,
             file.node,
@@ -149,7 +156,12 @@ fn join(path: &Path) -> Outcome {
             file.listen,
         );
     };
-    served(address, http::serve(node, listener, Vec::new(), told))
+    served(address, http::serve(node, listener, gateways, told))
+}
+
+/// What is said of S3, and what serves it.
+fn parts(s3: Option<S3>) -> (String, Vec<Gateway>) {
+    s3.map(S3::parts).map_or((String::new(), Vec::new()), |(text, gateway)| (text, vec![gateway]))
 }
 
 /// Exit status of a node that cannot go on: whoever looks after it starts it anew.
@@ -206,6 +218,7 @@ fn alone(arguments: &Arguments) -> Outcome {
     }
     let listener = listen_at(*listen, "--listen")?;
     warn_of_others(*listen);
+    let (about_s3, gateways) = parts(arguments.s3.open(Some(data))?);
     tracing::info!(
         version = VERSION,
         data = %data.display(),
@@ -223,10 +236,10 @@ fn alone(arguments: &Arguments) -> Outcome {
             "{targets} targets under {}, {replicas} replicas, at http://{address}\n\n\
              \x20 slotcast put FILE         stores a file and prints its address\n\
              \x20 slotcast get ADDRESS      writes it to standard output\n\
-             \x20 slotcast status           how the targets are\n\n\
+             \x20 slotcast status           how the targets are\n{about_s3}\n\
              Ctrl-C stops it.",
             data.display(),
         );
     };
-    served(address, http::serve(node, listener, Vec::new(), told))
+    served(address, http::serve(node, listener, gateways, told))
 }

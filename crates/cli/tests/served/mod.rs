@@ -16,10 +16,17 @@ use std::time::Duration;
 pub(crate) struct Served {
     pub(crate) process: Child,
     pub(crate) node: String,
+    /// What it said when it began to serve.
+    pub(crate) told: String,
 }
 
 impl Served {
     pub(crate) fn start(data: &Path, more: &[&str]) -> Served {
+        Served::start_with(data, more, &[])
+    }
+
+    /// With these variables in its environment.
+    pub(crate) fn start_with(data: &Path, more: &[&str], variables: &[(&str, &str)]) -> Served {
         let mut process = Command::new(env!("CARGO_BIN_EXE_slotcast"))
             .args(["serve", "--data"])
             .arg(data)
@@ -30,15 +37,19 @@ impl Served {
                     .iter()
                     .flatten(),
             )
+            .envs(variables.iter().copied())
             .stdout(Stdio::piped())
             .stderr(fs::File::create(data.with_extension("log")).expect("room"))
             .spawn()
             .expect("it starts");
-        let mut line = String::new();
-        let out = process.stdout.take().expect("a pipe");
-        BufReader::new(out).read_line(&mut line).expect("it says where it listens");
+        let mut told = String::new();
+        let mut out = BufReader::new(process.stdout.take().expect("a pipe"));
+        while !told.ends_with("Ctrl-C stops it.\n")
+            && out.read_line(&mut told).expect("it says where it listens") > 0
+        {}
+        let line = told.lines().next().unwrap_or("");
         let node = line.trim().rsplit("http://").next().expect("an address").to_owned();
-        Served { process, node }
+        Served { process, node, told }
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {

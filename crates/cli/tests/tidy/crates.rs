@@ -66,6 +66,7 @@ pub(crate) const CRATES: &[Crate] = &[
     row("slotcast-peers", "crates/peers", 2, Part::Simulator),
     row("slotcast-sim", "crates/sim", 2, Part::Simulator),
     row("slotcast-node", "crates/node", 2, Part::Store),
+    row("slotcast-s3", "crates/s3", 2, Part::Store),
     row("slotcast-lossy", "crates/lossy", 3, Part::Store),
     row("slotcast-lab", "crates/lab", 3, Part::Lab),
     row("slotcast-plan", "crates/plan", 3, Part::Lab),

@@ -1,0 +1,489 @@
+//! Checksums of content: computed as it passes by, and compared with what was announced.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::http::HeaderMap;
+use bytes::Bytes;
+use crc_fast::CrcAlgorithm;
+use data_encoding::{BASE64, HEXLOWER};
+use futures_util::{Stream, StreamExt};
+use s3s::crypto::{Checksum as _, Crc32, Crc32c, Crc64Nvme, Md5, Sha1, Sha256};
+use s3s::dto::{ChecksumType, StreamingBlob};
+use s3s::{S3Error, S3Request, S3Result, StdError, TrailingHeaders, s3_error};
+use slotcast_node::Seal;
+use slotcast_object::{Body, Checksums, Object};
+
+use crate::errors::custom;
+
+/// How a checksum is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Algorithm {
+    Crc32,
+    Crc32c,
+    Crc64,
+    Sha1,
+    Sha256,
+}
+
+impl Algorithm {
+    pub(crate) const ALL: [Algorithm; 5] =
+        [Algorithm::Crc32, Algorithm::Crc32c, Algorithm::Crc64, Algorithm::Sha1, Algorithm::Sha256];
+
+    /// What clients call it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Algorithm::Crc32 => "CRC32",
+            Algorithm::Crc32c => "CRC32C",
+            Algorithm::Crc64 => "CRC64NVME",
+            Algorithm::Sha1 => "SHA1",
+            Algorithm::Sha256 => "SHA256",
+        }
+    }
+
+    /// The one that clients call so.
+    pub(crate) fn read(name: &str) -> S3Result<Algorithm> {
+        let found = Algorithm::ALL.into_iter().find(|one| one.name().eq_ignore_ascii_case(name));
+        found.ok_or_else(|| {
+            s3_error!(InvalidRequest, "Checksum algorithm provided is unsupported: {name}")
+        })
+    }
+
+    /// The header that has its value.
+    pub(crate) fn header(self) -> &'static str {
+        match self {
+            Algorithm::Crc32 => "x-amz-checksum-crc32",
+            Algorithm::Crc32c => "x-amz-checksum-crc32c",
+            Algorithm::Crc64 => "x-amz-checksum-crc64nvme",
+            Algorithm::Sha1 => "x-amz-checksum-sha1",
+            Algorithm::Sha256 => "x-amz-checksum-sha256",
+        }
+    }
+
+    /// Bytes of its value.
+    fn length(self) -> usize {
+        match self {
+            Algorithm::Crc32 | Algorithm::Crc32c => 4,
+            Algorithm::Crc64 => 8,
+            Algorithm::Sha1 => 20,
+            Algorithm::Sha256 => 32,
+        }
+    }
+
+    /// How the checksum of two contents that follow each other is found from theirs, if it is.
+    fn combined(self) -> Option<CrcAlgorithm> {
+        match self {
+            Algorithm::Crc32 => Some(CrcAlgorithm::Crc32IsoHdlc),
+            Algorithm::Crc32c => Some(CrcAlgorithm::Crc32Iscsi),
+            Algorithm::Crc64 => Some(CrcAlgorithm::Crc64Nvme),
+            Algorithm::Sha1 | Algorithm::Sha256 => None,
+        }
+    }
+
+    /// Its value among `checksums`.
+    pub(crate) fn of(self, checksums: &Checksums) -> Option<Vec<u8>> {
+        match self {
+            Algorithm::Crc32 => checksums.crc32.map(|value| value.to_be_bytes().to_vec()),
+            Algorithm::Crc32c => checksums.crc32c.map(|value| value.to_be_bytes().to_vec()),
+            Algorithm::Crc64 => checksums.crc64.map(|value| value.to_be_bytes().to_vec()),
+            Algorithm::Sha1 => checksums.sha1.map(|value| value.to_vec()),
+            Algorithm::Sha256 => checksums.sha256.map(|value| value.to_vec()),
+        }
+    }
+
+    /// Puts a value of the right length among `checksums`.
+    fn set(self, checksums: &mut Checksums, value: &[u8]) {
+        match self {
+            Algorithm::Crc32 => checksums.crc32 = value.try_into().ok().map(u32::from_be_bytes),
+            Algorithm::Crc32c => checksums.crc32c = value.try_into().ok().map(u32::from_be_bytes),
+            Algorithm::Crc64 => checksums.crc64 = value.try_into().ok().map(u64::from_be_bytes),
+            Algorithm::Sha1 => checksums.sha1 = value.try_into().ok(),
+            Algorithm::Sha256 => checksums.sha256 = value.try_into().ok(),
+        }
+    }
+
+    /// The value that a header has.
+    pub(crate) fn value(self, text: &str) -> S3Result<Vec<u8>> {
+        let value = BASE64.decode(text.as_bytes()).ok();
+        value.filter(|value| value.len() == self.length()).ok_or_else(|| {
+            s3_error!(InvalidRequest, "Value for {} header is invalid.", self.header())
+        })
+    }
+}
+
+/// Checksums of content that is passing by.
+#[derive(Default)]
+struct Digests {
+    md5: Option<Md5>,
+    crc32: Option<Crc32>,
+    crc32c: Option<Crc32c>,
+    crc64: Option<Crc64Nvme>,
+    sha1: Option<Sha1>,
+    sha256: Option<Sha256>,
+}
+
+impl Digests {
+    fn new(algorithm: Algorithm) -> Digests {
+        let mut digests = Digests { md5: Some(Md5::new()), ..Digests::default() };
+        match algorithm {
+            Algorithm::Crc32 => digests.crc32 = Some(Crc32::new()),
+            Algorithm::Crc32c => digests.crc32c = Some(Crc32c::new()),
+            Algorithm::Crc64 => digests.crc64 = Some(Crc64Nvme::new()),
+            Algorithm::Sha1 => digests.sha1 = Some(Sha1::new()),
+            Algorithm::Sha256 => digests.sha256 = Some(Sha256::new()),
+        }
+        digests
+    }
+
+    fn update(&mut self, bytes: &[u8]) {
+        fn add<C: s3s::crypto::Checksum>(digest: &mut Option<C>, bytes: &[u8]) {
+            if let Some(digest) = digest {
+                digest.update(bytes);
+            }
+        }
+        add(&mut self.md5, bytes);
+        add(&mut self.crc32, bytes);
+        add(&mut self.crc32c, bytes);
+        add(&mut self.crc64, bytes);
+        add(&mut self.sha1, bytes);
+        add(&mut self.sha256, bytes);
+    }
+
+    fn finish(&mut self) -> Checksums {
+        Checksums {
+            md5: self.md5.take().map(Md5::finalize),
+            crc32: self.crc32.take().map(|digest| u32::from_be_bytes(digest.finalize())),
+            crc32c: self.crc32c.take().map(|digest| u32::from_be_bytes(digest.finalize())),
+            crc64: self.crc64.take().map(|digest| u64::from_be_bytes(digest.finalize())),
+            sha1: self.sha1.take().map(Sha1::finalize),
+            sha256: self.sha256.take().map(Sha256::finalize),
+            of_parts: false,
+        }
+    }
+}
+
+/// What a client says that the checksums of its content are.
+#[derive(Debug)]
+pub(crate) struct Announced {
+    md5: Option<[u8; 16]>,
+    /// What is computed beside MD5, and kept.
+    pub(crate) algorithm: Algorithm,
+    /// Whether the client has asked for it.
+    pub(crate) is_asked: bool,
+    value: Option<Vec<u8>>,
+    /// The value follows the content.
+    trailing: Option<TrailingHeaders>,
+}
+
+impl Announced {
+    /// What the headers of a request say. Where they name no algorithm it is `default`, or that which AWS takes then.
+    pub(crate) fn of<T>(request: &S3Request<T>, default: Option<Algorithm>) -> S3Result<Announced> {
+        let headers = &request.headers;
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let md5 = match text("content-md5") {
+            Some(text) => Some(md5_of(text)?),
+            None => None,
+        };
+        let given = given(headers)?;
+        let trailer = trailer(headers)?;
+        if given.is_some() && trailer.is_some() {
+            return Err(s3_error!(
+                InvalidRequest,
+                "Expecting a single x-amz-checksum- header. Multiple checksum Types are not allowed."
+            ));
+        }
+        let named = match text("x-amz-sdk-checksum-algorithm") {
+            Some(name) => Some(Algorithm::read(name)?),
+            None => None,
+        };
+        let asked = given.as_ref().map(|(one, _)| *one).or(trailer).or(named);
+        let trailing = match (trailer, &request.trailing_headers) {
+            (Some(_), Some(trailing)) => Some(trailing.clone()),
+            (Some(_), None) => {
+                return Err(s3_error!(
+                    InvalidRequest,
+                    "x-amz-trailer needs a content that is signed in chunks"
+                ));
+            }
+            (None, _) => None,
+        };
+        Ok(Announced {
+            md5,
+            algorithm: asked.or(default).unwrap_or(Algorithm::Crc64),
+            is_asked: asked.is_some(),
+            value: given.map(|(_, value)| value),
+            trailing,
+        })
+    }
+
+    /// Compares what came with what was announced.
+    fn check(&self, checksums: &Checksums) -> S3Result<()> {
+        if self.md5.is_some() && self.md5 != checksums.md5 {
+            return Err(s3_error!(
+                BadDigest,
+                "The Content-MD5 you specified did not match what we received."
+            ));
+        }
+        let trailing = match &self.trailing {
+            Some(trailing) => {
+                let headers = trailing.take().unwrap_or_default();
+                let text = headers.get(self.algorithm.header()).and_then(|text| text.to_str().ok());
+                let missing = || {
+                    let message = "The request contained trailing data that was not well-formed or did not conform to our published schema.";
+                    custom("MalformedTrailerError", 400, message)
+                };
+                Some(self.algorithm.value(text.ok_or_else(missing)?)?)
+            }
+            None => None,
+        };
+        let expected = self.value.as_ref().or(trailing.as_ref());
+        match expected.is_none_or(|value| Some(value) == self.algorithm.of(checksums).as_ref()) {
+            true => Ok(()),
+            false => Err(mismatch(self.algorithm)),
+        }
+    }
+
+    /// The content, of which checksums are computed as it passes by, and what compares them at its end and puts them into
+    /// the object.
+    pub(crate) fn pass(
+        self,
+        content: Option<StreamingBlob>,
+    ) -> (impl Stream<Item = Result<Bytes, StdError>> + Send, Seal) {
+        let digests = Arc::new(Mutex::new(Digests::new(self.algorithm)));
+        let sum = digests.clone();
+        let pieces = futures_util::stream::iter(content).flatten().inspect(move |piece| {
+            if let Ok(piece) = piece {
+                sum.lock().unwrap_or_else(PoisonError::into_inner).update(piece);
+            }
+        });
+        let seal = move |object: &mut Object| {
+            let sums = digests.lock().unwrap_or_else(PoisonError::into_inner).finish();
+            self.check(&sums)?;
+            object.checksums = sums;
+            Ok(())
+        };
+        (pieces, Box::new(seal))
+    }
+}
+
+/// What was announced is not what came.
+pub(crate) fn mismatch(algorithm: Algorithm) -> S3Error {
+    s3_error!(
+        BadDigest,
+        "The {} you specified did not match the calculated checksum.",
+        algorithm.name()
+    )
+}
+
+/// What Content-MD5 says.
+fn md5_of(text: &str) -> S3Result<[u8; 16]> {
+    let value = BASE64.decode(text.as_bytes()).ok().and_then(|value| value.try_into().ok());
+    value.ok_or_else(|| s3_error!(InvalidDigest, "The Content-MD5 you specified was invalid."))
+}
+
+/// The checksum among headers.
+pub(crate) fn given(headers: &HeaderMap) -> S3Result<Option<(Algorithm, Vec<u8>)>> {
+    let mut found = None;
+    for algorithm in Algorithm::ALL {
+        let Some(value) = headers.get(algorithm.header()) else { continue };
+        if found.is_some() {
+            return Err(s3_error!(
+                InvalidRequest,
+                "Expecting a single x-amz-checksum- header. Multiple checksum Types are not allowed."
+            ));
+        }
+        found = Some((algorithm, algorithm.value(value.to_str().unwrap_or(""))?));
+    }
+    Ok(found)
+}
+
+/// The checksum that follows the content.
+fn trailer(headers: &HeaderMap) -> S3Result<Option<Algorithm>> {
+    let text = headers.get("x-amz-trailer").and_then(|value| value.to_str().ok());
+    let Some(text) = text else { return Ok(None) };
+    let name = text.trim();
+    let found = Algorithm::ALL.into_iter().find(|one| one.header().eq_ignore_ascii_case(name));
+    found.map(Some).ok_or_else(|| {
+        s3_error!(
+            InvalidRequest,
+            "The value specified in the x-amz-trailer header is not supported"
+        )
+    })
+}
+
+/// The entity tag of an object. Of what was put with its MD5 it is that, in parts with their number; of all else, which
+/// native HTTP has put, it is made of the address of the content, and has the form of that of one part, so that no
+/// client takes it for an MD5.
+pub(crate) fn etag(object: &Object) -> String {
+    let address = || match &object.body {
+        Body::Inline(bytes) => *blake3::hash(bytes).as_bytes(),
+        Body::Chunk(chunk) | Body::List(chunk) => chunk.0,
+    };
+    match (object.checksums.md5, object.parts) {
+        (Some(md5), 0) => HEXLOWER.encode(&md5),
+        (Some(md5), parts) => format!("{}-{parts}", HEXLOWER.encode(&md5)),
+        (None, _) => format!("{}-1", HEXLOWER.encode(&address()[..16])),
+    }
+}
+
+/// Checksums as answers have them.
+#[derive(Debug, Default)]
+pub(crate) struct Shown {
+    pub(crate) crc32: Option<String>,
+    pub(crate) crc32c: Option<String>,
+    pub(crate) crc64nvme: Option<String>,
+    pub(crate) sha1: Option<String>,
+    pub(crate) sha256: Option<String>,
+    pub(crate) kind: Option<ChecksumType>,
+}
+
+/// The checksums of an object but for MD5.
+pub(crate) fn shown(object: &Object) -> Shown {
+    let sums = &object.checksums;
+    let text = |algorithm: Algorithm| {
+        algorithm.of(sums).map(|value| match sums.of_parts {
+            true => format!("{}-{}", BASE64.encode(&value), object.parts),
+            false => BASE64.encode(&value),
+        })
+    };
+    let [crc32, crc32c, crc64nvme, sha1, sha256] = Algorithm::ALL.map(text);
+    let is_any = [&crc32, &crc32c, &crc64nvme, &sha1, &sha256].iter().any(|one| one.is_some());
+    let kind = match sums.of_parts {
+        true => ChecksumType::from_static(ChecksumType::COMPOSITE),
+        false => ChecksumType::from_static(ChecksumType::FULL_OBJECT),
+    };
+    Shown { crc32, crc32c, crc64nvme, sha1, sha256, kind: is_any.then_some(kind) }
+}
+
+/// Puts checksums into an answer.
+macro_rules! show {
+    ($output:expr, $shown:expr) => {{
+        let shown: $crate::checksums::Shown = $shown;
+        $output.checksum_crc32 = shown.crc32;
+        $output.checksum_crc32c = shown.crc32c;
+        $output.checksum_crc64nvme = shown.crc64nvme;
+        $output.checksum_sha1 = shown.sha1;
+        $output.checksum_sha256 = shown.sha256;
+        shown.kind
+    }};
+}
+pub(crate) use show;
+
+/// The checksums of an object that was uploaded in these parts: MD5 of their MD5s, and another one as is wanted.
+pub(crate) fn of_parts<'a>(
+    parts: impl Iterator<Item = &'a Object> + Clone,
+    wanted: Option<(Algorithm, bool)>,
+) -> Checksums {
+    let mut md5 = Md5::new();
+    parts.clone().filter_map(|part| part.checksums.md5).for_each(|one| md5.update(&one));
+    let mut sums = Checksums { md5: Some(md5.finalize()), ..Checksums::default() };
+    match wanted {
+        Some((algorithm, true)) => {
+            let mut digests = Digests::new(algorithm);
+            parts.filter_map(|part| algorithm.of(&part.checksums)).for_each(|value| {
+                digests.update(&value);
+            });
+            if let Some(value) = algorithm.of(&digests.finish()) {
+                algorithm.set(&mut sums, &value);
+                sums.of_parts = true;
+            }
+        }
+        Some((algorithm, false)) => {
+            if let Some(value) = whole(parts, algorithm) {
+                algorithm.set(&mut sums, &value);
+            }
+        }
+        None => {}
+    }
+    sums
+}
+
+/// The checksum of all of the content, from those of its parts.
+fn whole<'a>(parts: impl Iterator<Item = &'a Object>, algorithm: Algorithm) -> Option<Vec<u8>> {
+    let crc = algorithm.combined()?;
+    let mut whole: Option<u64> = None;
+    for part in parts {
+        let bytes = algorithm.of(&part.checksums)?;
+        let value = bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
+        whole = Some(match whole {
+            Some(before) => crc_fast::checksum_combine(crc, before, value, part.size),
+            None => value,
+        });
+    }
+    let bytes = whole?.to_be_bytes();
+    Some(bytes[bytes.len() - algorithm.length()..].to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(content: &[u8]) -> Object {
+        let mut checksums = Checksums::default();
+        for algorithm in Algorithm::ALL {
+            let mut digests = Digests::new(algorithm);
+            digests.update(content);
+            let sums = digests.finish();
+            checksums.md5 = sums.md5;
+            let value = algorithm.of(&sums).expect("it was computed");
+            algorithm.set(&mut checksums, &value);
+        }
+        Object { size: content.len() as u64, checksums, ..Object::default() }
+    }
+
+    /// The check values of the catalogue of CRCs, and of RFC 1321, 3174 and FIPS 180-2 for others.
+    #[test]
+    fn checksums_are_those_of_their_standards() {
+        let sums = object(b"123456789").checksums;
+        assert_eq!(sums.crc32, Some(0xcbf4_3926));
+        assert_eq!(sums.crc32c, Some(0xe306_9283));
+        assert_eq!(sums.crc64, Some(0xae8b_1486_0a79_9888));
+        let sums = object(b"abc").checksums;
+        let hex = |bytes: &[u8]| HEXLOWER.encode(bytes);
+        assert_eq!(hex(&sums.md5.unwrap_or_default()), "900150983cd24fb0d6963f7d28e17f72");
+        assert_eq!(hex(&sums.sha1.unwrap_or_default()), "a9993e364706816aba3e25717850c26c9cd0d89d");
+        assert!(hex(&sums.sha256.unwrap_or_default()).starts_with("ba7816bf8f01cfea"));
+    }
+
+    #[test]
+    fn the_checksum_of_a_whole_is_found_from_those_of_its_parts() {
+        let content: Vec<u8> = (0..40_000_u32).map(|n| (n % 251) as u8).collect();
+        let whole = object(&content);
+        for cuts in [vec![0], vec![1, 20_000], vec![7, 8, 9, 39_999]] {
+            let mut parts = Vec::new();
+            let mut begin = 0;
+            for end in cuts.into_iter().chain([content.len()]) {
+                parts.push(object(&content[begin..end]));
+                begin = end;
+            }
+            for algorithm in [Algorithm::Crc32, Algorithm::Crc32c, Algorithm::Crc64] {
+                let sums = of_parts(parts.iter(), Some((algorithm, false)));
+                assert_eq!(algorithm.of(&sums), algorithm.of(&whole.checksums), "{algorithm:?}");
+                assert!(!sums.of_parts);
+            }
+        }
+    }
+
+    /// Those that AWS shows of an object of two parts are computed so: the checksum of the checksums, in order.
+    #[test]
+    fn checksums_of_parts_have_the_number_of_parts() {
+        let parts = [object(b"one"), object(b"two")];
+        let checksums = of_parts(parts.iter(), Some((Algorithm::Sha256, true)));
+        let both: Vec<u8> =
+            parts.iter().flat_map(|part| part.checksums.sha256.expect("it is there")).collect();
+        assert_eq!(checksums.sha256, Some(Sha256::checksum(&both)));
+        let whole = Object { parts: 2, checksums, ..Object::default() };
+        let shown = shown(&whole);
+        assert!(shown.sha256.is_some_and(|text| text.ends_with("-2")));
+        assert_eq!(shown.kind.as_ref().map(ChecksumType::as_str), Some(ChecksumType::COMPOSITE));
+        let md5: Vec<u8> =
+            parts.iter().flat_map(|part| part.checksums.md5.expect("it is there")).collect();
+        assert_eq!(etag(&whole), format!("{}-2", HEXLOWER.encode(&Md5::checksum(&md5))));
+    }
+
+    #[test]
+    fn what_has_no_md5_has_a_tag_that_is_none() {
+        let native = Object { body: Body::Inline("abc".into()), ..Object::default() };
+        assert!(etag(&native).ends_with("-1") && etag(&native).len() == 34);
+        assert_ne!(etag(&native), etag(&Object::default()));
+    }
+}

@@ -1,0 +1,228 @@
+//! What a request passes first, and an answer last.
+
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use s3s::config::{S3Config, StaticConfigProvider};
+use s3s::service::{S3Service, S3ServiceBuilder};
+use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+use slotcast_node::http::{Courtesy, Gateway as Served};
+use slotcast_node::{ObjectError, Objects, new_key};
+use slotcast_object::{Name, Versioning};
+use tokio::sync::watch;
+
+use crate::gateway::Gateway;
+use crate::keys::Keys;
+
+/// A presigned URL is good for seven days at most, as AWS documents it.
+const MAX_EXPIRES: u64 = 7 * 24 * 3600;
+
+/// The most bytes of a request in XML. That which completes an upload of 10,000 parts with checksums has 3 MB.
+const MAX_XML: usize = 4 << 20;
+
+/// How long requests wait for the first bucket to be made.
+const FIRST_BUCKET: Duration = Duration::from_secs(5);
+
+/// How long is waited before it is tried again to make the first bucket.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Serves S3 on `listener` with these keys. A `bucket` is made if it is not there.
+pub fn gateway(listener: TcpListener, keys: Keys, bucket: Option<Name>) -> Served {
+    let courtesy = Courtesy { is_question: |_| false, refusal, late_header: LATE_HEADER };
+    let router = move |objects: Objects| router(objects, keys, bucket);
+    Served { listener, router: Box::new(router), courtesy }
+}
+
+fn router(objects: Objects, keys: Keys, bucket: Option<Name>) -> Router {
+    let (made, is_made) = watch::channel(bucket.is_none());
+    if let Some(bucket) = bucket {
+        tokio::spawn(make_first(objects.clone(), bucket, made));
+    }
+    let mut builder = S3ServiceBuilder::new(Gateway::new(objects));
+    builder.set_auth(keys);
+    let mut config = S3Config::default();
+    config.xml_max_body_size = MAX_XML;
+    builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
+    let service = builder.build();
+    Router::new().fallback(move |request| answer(service.clone(), is_made.clone(), request))
+}
+
+/// Makes the bucket that the environment names, as soon as the cluster can.
+async fn make_first(objects: Objects, bucket: Name, made: watch::Sender<bool>) {
+    loop {
+        let Ok(key) = new_key() else { return };
+        match objects.make_bucket(&bucket, key, (None, Versioning::Off)).await {
+            Ok(_) | Err(ObjectError::BucketExists(_)) => break,
+            Err(ObjectError::Names(error)) => {
+                tracing::debug!(%bucket, %error, "the first bucket is not made yet");
+                tokio::time::sleep(PAUSE).await;
+            }
+            Err(error) => {
+                tracing::warn!(%bucket, %error, "the first bucket cannot be made");
+                break;
+            }
+        }
+    }
+    made.send_replace(true);
+}
+
+async fn answer(
+    service: S3Service,
+    mut is_made: watch::Receiver<bool>,
+    request: Request,
+) -> Response {
+    let id = new_key().map_or(0, |key| key.0);
+    if let Err(error) = check(request.method(), request.uri(), request.headers()) {
+        return with_id(of_error(error), id);
+    }
+    if !*is_made.borrow() {
+        let _ = tokio::time::timeout(FIRST_BUCKET, is_made.wait_for(|made| *made)).await;
+    }
+    let request = request.map(s3s::Body::http_body_unsync);
+    let answer = match service.call(request).await {
+        Ok(answer) => answer.map(Body::new),
+        // It could not even say what is wrong.
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    };
+    with_id(answer, id)
+}
+
+/// With headers that tell this request from all others: people quote them when they ask for help.
+fn with_id(mut response: Response, id: u128) -> Response {
+    let headers = response.headers_mut();
+    for (name, value) in [
+        ("x-amz-request-id", format!("{:016X}", id >> 64)),
+        ("x-amz-id-2", format!("{id:032x}")),
+        ("server", "slotcast".to_owned()),
+    ] {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            headers.insert(name, value);
+        }
+    }
+    response
+}
+
+fn of_error(error: S3Error) -> Response {
+    error.to_http_response().map_or_else(
+        |_| StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        |response| response.map(Body::new),
+    )
+}
+
+/// Refuses what `s3s` would take, or would have to have in memory.
+fn check(method: &Method, uri: &Uri, headers: &HeaderMap) -> S3Result<()> {
+    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let query: Vec<(String, String)> =
+        serde_urlencoded::from_str(uri.query().unwrap_or("")).unwrap_or_default();
+    let get = |name: &str| query.iter().find(|(key, _)| key == name).map(|(_, value)| &value[..]);
+    let is_v2 = text(header::AUTHORIZATION).is_some_and(|value| value.starts_with("AWS "))
+        || (get("Signature").is_some() && get("AWSAccessKeyId").is_some());
+    if is_v2 {
+        return Err(s3_error!(
+            InvalidRequest,
+            "The authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256."
+        ));
+    }
+    if let Some(expires) = get("X-Amz-Expires") {
+        match expires.parse::<u64>() {
+            Ok(1..=MAX_EXPIRES) => {}
+            _ => return Err(query_error("X-Amz-Expires must be from 1 to 604800 seconds")),
+        }
+    }
+    if get("X-Amz-Signature").is_some() {
+        let signed = get("X-Amz-SignedHeaders").unwrap_or("");
+        if !signed.split(';').any(|name| name.eq_ignore_ascii_case("host")) {
+            return Err(query_error("X-Amz-SignedHeaders must include host"));
+        }
+        if text(header::AUTHORIZATION).is_some() {
+            return Err(s3_error!(
+                InvalidArgument,
+                "Only one auth mechanism allowed; only the X-Amz-Algorithm query parameter, Signature query string parameter or the Authorization header should be specified"
+            ));
+        }
+    }
+    let form = "multipart/form-data";
+    let is_form = text(header::CONTENT_TYPE).is_some_and(|kind| {
+        kind.get(..form.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(form))
+    });
+    if method == Method::POST && is_form {
+        return Err(s3_error!(NotImplemented, "PostObject is not implemented yet"));
+    }
+    Ok(())
+}
+
+fn query_error(message: &'static str) -> S3Error {
+    S3Error::with_message(S3ErrorCode::AuthorizationQueryParametersError, message)
+}
+
+/// What is answered where too many requests are under way.
+fn refusal() -> Response {
+    let mut response = of_error(s3_error!(SlowDown, "Please reduce your request rate."));
+    let headers = response.headers_mut();
+    headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+/// What is said to a client whose header does not end.
+const LATE_HEADER: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\
+    content-type: application/xml\r\ncontent-length: 99\r\n\r\n\
+    <Error><Code>RequestTimeout</Code><Message>The header did not end in time.</Message></Error>       \n";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(
+        method: Method,
+        uri: &'static str,
+        pairs: &[(&'static str, &'static str)],
+    ) -> String {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.insert(*name, HeaderValue::from_static(value));
+        }
+        match check(&method, &Uri::from_static(uri), &headers) {
+            Ok(()) => "fine".into(),
+            Err(error) => error.code().as_str().into(),
+        }
+    }
+
+    #[test]
+    fn what_the_library_would_take_is_refused() {
+        assert_eq!(
+            checked(Method::GET, "/b/k?Signature=x&AWSAccessKeyId=y", &[]),
+            "InvalidRequest"
+        );
+        // A query of a client of its own.
+        assert_eq!(checked(Method::GET, "/b/k?Signature=x", &[]), "fine");
+        assert_eq!(checked(Method::GET, "/b", &[("authorization", "AWS a:b")]), "InvalidRequest");
+        assert_eq!(checked(Method::GET, "/b", &[("authorization", "AWS4-HMAC-SHA256 x")]), "fine");
+        let wrong = "AuthorizationQueryParametersError";
+        for (expires, said) in
+            [("1", "fine"), ("604800", "fine"), ("604801", wrong), ("0", wrong), ("-1", wrong)]
+        {
+            let uri =
+                format!("/b/k?X-Amz-Expires={expires}&X-Amz-Signature=x&X-Amz-SignedHeaders=host");
+            assert_eq!(checked(Method::GET, uri.leak(), &[]), said, "{expires}");
+        }
+        let unsigned = "/b/k?X-Amz-Expires=9&X-Amz-Signature=x&X-Amz-SignedHeaders=x-amz-date";
+        assert_eq!(checked(Method::GET, unsigned, &[]), wrong);
+        let form = [("content-type", "Multipart/form-data; boundary=x")];
+        assert_eq!(checked(Method::POST, "/b", &form), "NotImplemented");
+        assert_eq!(checked(Method::PUT, "/b/k", &form), "fine");
+    }
+
+    #[test]
+    fn a_late_header_is_answered_with_its_length() {
+        let text = str::from_utf8(LATE_HEADER).expect("text");
+        let (head, body) = text.split_once("\r\n\r\n").expect("an end");
+        assert!(head.ends_with(&format!("content-length: {}", body.len())), "{}", body.len());
+    }
+}

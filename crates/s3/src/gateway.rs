@@ -1,0 +1,75 @@
+//! The operations. Each is carried out by a function of its own; what is not here answers `NotImplemented` with its name,
+//! as the trait of `s3s` does.
+
+use s3s::dto::*;
+use s3s::{S3, S3Request, S3Response, S3Result};
+use slotcast_node::{FoundBucket, Objects};
+use slotcast_object::{Condition, Name, RequestKey};
+
+use crate::conditions::Wanted;
+use crate::errors::of_object;
+use crate::{buckets, copy, delete, get, listing, put, tagging};
+
+/// What carries out the operations.
+#[derive(Debug, Clone)]
+pub(crate) struct Gateway {
+    pub(crate) objects: Objects,
+}
+
+impl Gateway {
+    pub(crate) fn new(objects: Objects) -> Gateway {
+        Gateway { objects }
+    }
+
+    /// What must hold of a name, where a request asks for something. The name is read only then.
+    pub(crate) async fn condition(
+        &self,
+        wanted: &Wanted,
+        (bucket, name): (&FoundBucket, &Name),
+        key: RequestKey,
+    ) -> S3Result<Condition> {
+        if !wanted.is_any() {
+            return Ok(Condition::Always);
+        }
+        let record = self.objects.record(bucket, name).await.map_err(of_object)?;
+        wanted.of(record.as_ref(), key)
+    }
+}
+
+/// Operations, each with the function that carries it out.
+macro_rules! operations {
+    ($($method:ident($input:ident) -> $output:ident: $path:path;)*) => {
+        #[async_trait::async_trait]
+        impl S3 for Gateway {
+            $(async fn $method(&self, request: S3Request<$input>) -> S3Result<S3Response<$output>> {
+                $path(self, request).await
+            })*
+        }
+    };
+}
+
+operations! {
+    create_bucket(CreateBucketInput) -> CreateBucketOutput: buckets::create;
+    head_bucket(HeadBucketInput) -> HeadBucketOutput: buckets::head;
+    delete_bucket(DeleteBucketInput) -> DeleteBucketOutput: buckets::delete;
+    list_buckets(ListBucketsInput) -> ListBucketsOutput: buckets::list;
+    get_bucket_location(GetBucketLocationInput) -> GetBucketLocationOutput: buckets::location;
+    get_bucket_acl(GetBucketAclInput) -> GetBucketAclOutput: buckets::acl;
+    get_object_acl(GetObjectAclInput) -> GetObjectAclOutput: buckets::object_acl;
+    list_objects(ListObjectsInput) -> ListObjectsOutput: listing::list;
+    list_objects_v2(ListObjectsV2Input) -> ListObjectsV2Output: listing::list_v2;
+    put_object(PutObjectInput) -> PutObjectOutput: put::put;
+    get_object(GetObjectInput) -> GetObjectOutput: get::get;
+    head_object(HeadObjectInput) -> HeadObjectOutput: get::head;
+    delete_object(DeleteObjectInput) -> DeleteObjectOutput: delete::delete;
+    delete_objects(DeleteObjectsInput) -> DeleteObjectsOutput: delete::delete_many;
+    copy_object(CopyObjectInput) -> CopyObjectOutput: copy::copy;
+    get_bucket_versioning(GetBucketVersioningInput) -> GetBucketVersioningOutput: buckets::versioning;
+    put_bucket_versioning(PutBucketVersioningInput) -> PutBucketVersioningOutput: buckets::set_versioning;
+    get_object_tagging(GetObjectTaggingInput) -> GetObjectTaggingOutput: tagging::get;
+    put_object_tagging(PutObjectTaggingInput) -> PutObjectTaggingOutput: tagging::put;
+    delete_object_tagging(DeleteObjectTaggingInput) -> DeleteObjectTaggingOutput: tagging::delete;
+    get_bucket_tagging(GetBucketTaggingInput) -> GetBucketTaggingOutput: tagging::get_of_bucket;
+    put_bucket_tagging(PutBucketTaggingInput) -> PutBucketTaggingOutput: tagging::put_of_bucket;
+    delete_bucket_tagging(DeleteBucketTaggingInput) -> DeleteBucketTaggingOutput: tagging::delete_of_bucket;
+}

@@ -1,0 +1,37 @@
+//! An S3 gateway: the buckets and objects of a node, as S3 clients use them.
+//!
+//! ```text
+//!   HTTP (of slotcast-node: connections, limits) --> door --> s3s: signatures, XML --> Gateway --> Objects (of slotcast-node)
+//! ```
+//!
+//! * `door` is what a request passes first and an answer last: refusals that `s3s` does not make, request ids.
+//! * `gateway` has a method for each operation; what is not there answers `NotImplemented` with its name.
+//! * [`Keys`] is who may ask: one pair of keys, from the environment or a file.
+//!
+//! Nothing is kept here: all state is in the registers of names, so that every node of a cluster can serve every request.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "this is a part of the host: it has clocks, files and the types of s3s"
+)]
+
+mod buckets;
+mod checksums;
+mod conditions;
+mod copy;
+mod delete;
+mod description;
+mod door;
+mod errors;
+mod gateway;
+mod get;
+mod keys;
+mod listing;
+mod names;
+mod put;
+mod refusals;
+mod tagging;
+
+pub use door::gateway;
+pub use keys::{Keys, KeysError};
+pub use names::{NoBucketName, bucket_for_s3};
