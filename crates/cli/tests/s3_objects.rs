@@ -311,6 +311,8 @@ fn native_and_s3_clients_see_the_same() {
     let (folder, s3) = start();
     let path = folder.path().join("file");
     std::fs::write(&path, content(40_000, 1)).expect("room");
+    // The first bucket is there when S3 answers.
+    s3.done("HEAD /first", &[], b"");
     s3.served.says(&["cp", &path.display().to_string(), "slot://first/native"]);
     let got = s3.done("GET /first/native", &[], b"");
     assert!(got.body == content(40_000, 1));

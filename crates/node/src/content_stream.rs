@@ -101,6 +101,8 @@ pub(crate) struct Plan {
     pub(crate) replicas: Option<u8>,
     /// How long it is, if that is known.
     pub(crate) length: Option<u64>,
+    /// Bytes of it that are in memory before they are read here.
+    pub(crate) buffered: u64,
     /// How long it may be.
     pub(crate) max_length: u64,
     /// How long nothing of it may come.
@@ -125,7 +127,7 @@ impl Plan {
             Some(length) => (length.div_ceil(chunk_size) * 96).min(LISTS),
             None => LISTS,
         };
-        self.largest() + lists
+        self.largest() + lists + self.buffered
     }
 }
 

@@ -184,6 +184,7 @@ async fn put_content(
         chunk_size,
         replicas,
         length: body.size_hint().exact(),
+        buffered: 0,
         max_length: serving.body_size,
         timeout: serving.body_timeout,
     };

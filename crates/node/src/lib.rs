@@ -109,8 +109,8 @@ pub use limits::{BODY_MEMORY, BODY_SIZES, HEADER_SIZES, Limits, MIN_RATE, MIN_TI
 pub use network::measure;
 pub use node::{Hosting, Machines, Node, NodeConfig, StartError};
 pub use objects::{
-    CopyFrom, FoundBucket, FoundObject, FoundPart, FoundUpload, Listing, ObjectError, Objects,
-    PutObject, Seal, Sealed, Whole, new_key, now_ms, text_of, version_of,
+    CopyFrom, FoundBucket, FoundObject, FoundPart, FoundUpload, Incoming, Listing, ObjectError,
+    Objects, PutObject, Seal, Sealed, Whole, new_key, now_ms, text_of, version_of,
 };
 pub use open_files::TooFewFiles;
 pub use reactor::{GetResult, NamedResult, PutResult, Recorded};

@@ -10,10 +10,11 @@ use futures_util::{Stream, StreamExt};
 use s3s::crypto::{Checksum as _, Crc32, Crc32c, Crc64Nvme, Md5, Sha1, Sha256};
 use s3s::dto::{ChecksumType, StreamingBlob};
 use s3s::{S3Error, S3Request, S3Result, StdError, TrailingHeaders, s3_error};
-use slotcast_node::Seal;
+use slotcast_node::{Incoming, Seal};
 use slotcast_object::{Body, Checksums, Object};
 
-use crate::errors::custom;
+use crate::chunks::{MAX_SIGNED, is_signed};
+use crate::errors::{custom, incomplete};
 
 /// How a checksum is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,6 +173,8 @@ pub(crate) struct Announced {
     value: Option<Vec<u8>>,
     /// The value follows the content.
     trailing: Option<TrailingHeaders>,
+    /// A chunk of the content is in memory before any of it is read.
+    is_chunked: bool,
 }
 
 impl Announced {
@@ -212,6 +215,7 @@ impl Announced {
             is_asked: asked.is_some(),
             value: given.map(|(_, value)| value),
             trailing,
+            is_chunked: text("x-amz-content-sha256").and_then(is_signed) == Some(true),
         })
     }
 
@@ -242,11 +246,18 @@ impl Announced {
         }
     }
 
-    /// The content, of which checksums are computed as it passes by, and what compares them at its end and puts them into
-    /// the object.
+    /// What is known of the length of content before it comes.
+    pub(crate) fn incoming(&self, length: u64) -> Incoming {
+        let buffered = if self.is_chunked { length.min(MAX_SIGNED) } else { 0 };
+        Incoming { length: Some(length), buffered }
+    }
+
+    /// The content, of which checksums are computed as it passes by, and what compares them and its length at its end and
+    /// puts them into the object. (Content in chunks may end without its last one, and `s3s` does not mind.)
     pub(crate) fn pass(
         self,
         content: Option<StreamingBlob>,
+        length: u64,
     ) -> (impl Stream<Item = Result<Bytes, StdError>> + Send, Seal) {
         let digests = Arc::new(Mutex::new(Digests::new(self.algorithm)));
         let sum = digests.clone();
@@ -256,6 +267,9 @@ impl Announced {
             }
         });
         let seal = move |object: &mut Object| {
+            if object.size != length {
+                return Err(incomplete().into());
+            }
             let sums = digests.lock().unwrap_or_else(PoisonError::into_inner).finish();
             self.check(&sums)?;
             object.checksums = sums;

@@ -17,6 +17,7 @@ use slotcast_node::{ObjectError, Objects, new_key};
 use slotcast_object::{Name, Versioning};
 use tokio::sync::watch;
 
+use crate::chunks;
 use crate::gateway::Gateway;
 use crate::keys::Keys;
 
@@ -84,7 +85,15 @@ async fn answer(
     if !*is_made.borrow() {
         let _ = tokio::time::timeout(FIRST_BUCKET, is_made.wait_for(|made| *made)).await;
     }
-    let request = request.map(s3s::Body::http_body_unsync);
+    let hash = request.headers().get("x-amz-content-sha256").and_then(|hash| hash.to_str().ok());
+    let in_chunks = hash.and_then(chunks::is_signed);
+    let request = request.map(|body| match in_chunks {
+        Some(is_signed) => {
+            let content = chunks::cut(is_signed, body.into_data_stream());
+            s3s::Body::http_body_unsync(Body::from_stream(content))
+        }
+        None => s3s::Body::http_body_unsync(body),
+    });
     let answer = match service.call(request).await {
         Ok(answer) => answer.map(Body::new),
         // It could not even say what is wrong.
@@ -172,7 +181,7 @@ fn refusal() -> Response {
 
 /// What is said to a client whose header does not end.
 const LATE_HEADER: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\
-    content-type: application/xml\r\ncontent-length: 99\r\n\r\n\
+    content-type: application/xml\r\ncontent-length: 100\r\n\r\n\
     <Error><Code>RequestTimeout</Code><Message>The header did not end in time.</Message></Error>       \n";
 
 #[cfg(test)]

@@ -18,6 +18,14 @@ pub(crate) fn precondition_failed() -> S3Error {
     s3_error!(PreconditionFailed, "At least one of the pre-conditions you specified did not hold")
 }
 
+/// Less came than was announced, or it broke off.
+pub(crate) fn incomplete() -> S3Error {
+    s3_error!(
+        IncompleteBody,
+        "You did not provide the number of bytes specified by the Content-Length HTTP header."
+    )
+}
+
 /// There is no such object.
 pub(crate) fn no_such_key() -> S3Error {
     s3_error!(NoSuchKey, "The specified key does not exist.")
@@ -86,12 +94,11 @@ pub(crate) fn of_content(error: &ContentError) -> S3Error {
                 "The signature of a chunk of the content does not match what was computed."
             );
         }
-        ContentError::BrokeOff(_) => {
-            return s3_error!(
-                IncompleteBody,
-                "You did not provide the number of bytes specified by the Content-Length HTTP header."
-            );
+        ContentError::BrokeOff(why) if why.contains("ChunkTooLong") => {
+            let message = "Chunks of content that are signed have at most 1048576 bytes";
+            return custom("InvalidChunkSizeError", 403, message);
         }
+        ContentError::BrokeOff(_) => return incomplete(),
         ContentError::TooLong(_) => S3ErrorCode::EntityTooLarge,
         ContentError::Stalled(_) => S3ErrorCode::RequestTimeout,
         ContentError::Busy => S3ErrorCode::SlowDown,

@@ -17,6 +17,7 @@ use crate::description::describe;
 use crate::errors::{custom, no_such_key, of_content, of_object};
 use crate::gateway::Gateway;
 use crate::names::{Which, object_name, second_of, version_text};
+use crate::refusals;
 
 /// A version of an object, and where it is.
 #[derive(Debug)]
@@ -167,6 +168,7 @@ pub(crate) async fn get(
     gateway: &Gateway,
     request: S3Request<GetObjectInput>,
 ) -> S3Result<S3Response<GetObjectOutput>> {
+    refusals::check(&request.headers)?;
     let GetObjectInput { bucket, key, version_id, range, part_number, checksum_mode, .. } =
         &request.input;
     let found = gateway.find(bucket, key, version_id.as_deref()).await?;
@@ -200,6 +202,7 @@ pub(crate) async fn head(
     gateway: &Gateway,
     request: S3Request<HeadObjectInput>,
 ) -> S3Result<S3Response<HeadObjectOutput>> {
+    refusals::check(&request.headers)?;
     let HeadObjectInput { bucket, key, version_id, range, part_number, checksum_mode, .. } =
         &request.input;
     let found = gateway.find(bucket, key, version_id.as_deref()).await?;

@@ -17,6 +17,7 @@
 
 mod buckets;
 mod checksums;
+mod chunks;
 mod conditions;
 mod copy;
 mod delete;

@@ -47,9 +47,10 @@ pub(crate) async fn put(
     };
     let bucket = gateway.bucket(&request.input.bucket).await?;
     let condition = gateway.condition(&wanted, (&bucket, &name), key).await?;
-    let (content, seal) = announced.pass(content);
+    let incoming = announced.incoming(length);
+    let (content, seal) = announced.pass(content, length);
     let put = PutObject { key, condition, object, seal: Some(seal) };
-    let stored = gateway.objects.put((&bucket, &name), put, Some(length), content).await;
+    let stored = gateway.objects.put((&bucket, &name), put, incoming, content).await;
     let (version, object) = stored.map_err(|error| wanted.told(error))?;
     let mut output = PutObjectOutput::default();
     output.e_tag = Some(ETag::Strong(etag(&object)));

@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use crate::served::{Answer, Served};
 
 pub(crate) const ACCESS: &str = "AKIATEST";
-pub(crate) const SECRET: &str = "a secret of the tests";
+pub(crate) const SECRET: &str = "a-secret-of-the-tests";
 
 /// The hash of nothing.
 const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -274,7 +274,7 @@ impl Answer {
 
     /// The status and the code of an error.
     pub(crate) fn code(&self) -> (u16, String) {
-        let code = if self.body.is_empty() { String::new() } else { self.text("Code") };
-        (self.status(), code)
+        let is_error = self.status() >= 300 && !self.body.is_empty();
+        (self.status(), if is_error { self.text("Code") } else { String::new() })
     }
 }

@@ -48,6 +48,15 @@ pub struct Listing {
     pub versions: bool,
 }
 
+/// What is known of content before it comes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Incoming {
+    /// How long it is, if that is known.
+    pub length: Option<u64>,
+    /// Bytes of it that are in memory before they are read here.
+    pub buffered: u64,
+}
+
 /// An upload whose parts are to become an object.
 #[derive(Debug)]
 pub struct Whole<'a> {
@@ -84,11 +93,13 @@ impl Objects {
         self.serving.body_timeout
     }
 
-    fn plan(&self, length: Option<u64>) -> Plan {
+    fn plan(&self, incoming: Incoming) -> Plan {
+        let Incoming { length, buffered } = incoming;
         Plan {
             chunk_size: CHUNK_SIZE,
             replicas: None,
             length,
+            buffered,
             max_length: self.serving.body_size,
             timeout: self.serving.body_timeout,
         }
@@ -180,7 +191,7 @@ impl Objects {
         super::list(&self.node, request(&bucket.bucket, listing)).await
     }
 
-    /// Stores content under a name, `length` bytes if that is known. Gives the version, and what was stored.
+    /// Stores content under a name. Gives the version, and what was stored.
     ///
     /// # Errors
     /// If the condition does not hold, the content breaks off, stands still or is refused when it has come, there is no
@@ -189,10 +200,10 @@ impl Objects {
         &self,
         place: (&FoundBucket, &Name),
         put: PutObject,
-        length: Option<u64>,
+        incoming: Incoming,
         content: impl Stream<Item = std::result::Result<Bytes, E>>,
     ) -> Result<(VersionId, Object)> {
-        super::put(&self.node, &self.memory, place, put, self.plan(length), content).await
+        super::put(&self.node, &self.memory, place, put, self.plan(incoming), content).await
     }
 
     /// Puts an object whose content is that of another one. No content moves, but where the bucket that it goes into wants
@@ -205,7 +216,8 @@ impl Objects {
         place: (&FoundBucket, &Name),
         (from, put): (CopyFrom<'_>, PutObject),
     ) -> Result<VersionId> {
-        place_copy(&self.node, &self.memory, place, (from, put), self.plan(None)).await
+        place_copy(&self.node, &self.memory, place, (from, put), self.plan(Incoming::default()))
+            .await
     }
 
     /// Deletes an object, or one version of it.
@@ -322,11 +334,11 @@ impl Objects {
         &self,
         upload: &FoundUpload,
         (number, object, seal): (u32, Object, Option<Seal>),
-        length: Option<u64>,
+        incoming: Incoming,
         content: impl Stream<Item = std::result::Result<Bytes, E>>,
     ) -> Result<Object> {
         let part = (number, object, seal);
-        let plan = self.plan(length);
+        let plan = self.plan(incoming);
         uploads::put_part(&self.node, &self.memory, upload, part, (plan, content)).await
     }
 

@@ -16,7 +16,7 @@ pub use self::buckets::FoundBucket;
 pub(crate) use self::buckets::{amend_bucket, bucket, make_bucket, remove, set_versioning};
 pub use self::copy::CopyFrom;
 pub(crate) use self::copy::{CopyObject, copy};
-pub use self::gateway::{Listing, Objects, Whole};
+pub use self::gateway::{Incoming, Listing, Objects, Whole};
 pub(crate) use self::put::put;
 pub use self::put::{PutObject, Seal, Sealed};
 pub use self::uploads::{FoundPart, FoundUpload};

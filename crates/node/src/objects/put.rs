@@ -75,7 +75,7 @@ pub(crate) async fn put<E: std::fmt::Display>(
     };
     let short = plan.length.filter(|length| *length <= plan.chunk_size as u64);
     let outcome = if let Some(length) = short {
-        let lease = memory.take(length).await.map_err(ContentError::from)?;
+        let lease = memory.take(length + plan.buffered).await.map_err(ContentError::from)?;
         let bytes = collect(plan, length, content).await?;
         object.size = bytes.len() as u64;
         sealed(seal, &mut object)?;

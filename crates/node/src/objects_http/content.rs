@@ -58,6 +58,7 @@ pub(super) async fn put_object(
         chunk_size: CHUNK_SIZE,
         replicas: None,
         length: body.size_hint().exact(),
+        buffered: 0,
         max_length: serving.body_size,
         timeout: serving.body_timeout,
     };
