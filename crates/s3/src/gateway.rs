@@ -8,7 +8,9 @@ use slotcast_object::{Condition, Name, RequestKey};
 
 use crate::conditions::Wanted;
 use crate::errors::of_object;
-use crate::{buckets, copy, delete, get, listing, put, tagging};
+use crate::{
+    attributes, buckets, copy, delete, get, listing, multipart, parts, put, tagging, versions,
+};
 
 /// What carries out the operations.
 #[derive(Debug, Clone)]
@@ -66,6 +68,15 @@ operations! {
     copy_object(CopyObjectInput) -> CopyObjectOutput: copy::copy;
     get_bucket_versioning(GetBucketVersioningInput) -> GetBucketVersioningOutput: buckets::versioning;
     put_bucket_versioning(PutBucketVersioningInput) -> PutBucketVersioningOutput: buckets::set_versioning;
+    list_object_versions(ListObjectVersionsInput) -> ListObjectVersionsOutput: versions::list;
+    get_object_attributes(GetObjectAttributesInput) -> GetObjectAttributesOutput: attributes::get;
+    create_multipart_upload(CreateMultipartUploadInput) -> CreateMultipartUploadOutput: multipart::create;
+    complete_multipart_upload(CompleteMultipartUploadInput) -> CompleteMultipartUploadOutput: multipart::complete;
+    abort_multipart_upload(AbortMultipartUploadInput) -> AbortMultipartUploadOutput: multipart::abort;
+    upload_part(UploadPartInput) -> UploadPartOutput: parts::put;
+    upload_part_copy(UploadPartCopyInput) -> UploadPartCopyOutput: parts::copy;
+    list_parts(ListPartsInput) -> ListPartsOutput: parts::list;
+    list_multipart_uploads(ListMultipartUploadsInput) -> ListMultipartUploadsOutput: parts::uploads;
     get_object_tagging(GetObjectTaggingInput) -> GetObjectTaggingOutput: tagging::get;
     put_object_tagging(PutObjectTaggingInput) -> PutObjectTaggingOutput: tagging::put;
     delete_object_tagging(DeleteObjectTaggingInput) -> DeleteObjectTaggingOutput: tagging::delete;

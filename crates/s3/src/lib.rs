@@ -15,6 +15,7 @@
     reason = "this is a part of the host: it has clocks, files and the types of s3s"
 )]
 
+mod attributes;
 mod buckets;
 mod checksums;
 mod chunks;
@@ -28,10 +29,13 @@ mod gateway;
 mod get;
 mod keys;
 mod listing;
+mod multipart;
 mod names;
+mod parts;
 mod put;
 mod refusals;
 mod tagging;
+mod versions;
 
 pub use door::gateway;
 pub use keys::{Keys, KeysError};
