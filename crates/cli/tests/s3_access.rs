@@ -11,7 +11,8 @@ mod served;
 mod signed;
 
 use std::fs;
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -179,6 +180,30 @@ fn checksums_that_follow_the_content_are_checked() {
     assert_eq!(put(b"123456789", &right), (200, String::new()));
     assert_eq!(put(&content(3 << 20, 1), &right), (400, "BadDigest".into()));
     assert_eq!(s3.done("GET /first/trailed", &[], b"").body, b"123456789");
+}
+
+#[test]
+fn an_answer_without_a_hundred_before_it_ends_its_connection() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let s3 = start(folder.path());
+    let put = |content: &[u8]| {
+        let line = ("PUT", "/first/k", &[][..]);
+        let header = Signer::now().header(line, &s3.address, &[], &sha256(content)).0;
+        let header = header.replace("Connection: close\r\n", "Expect: 100-continue\r\n");
+        let head = format!("{header}Content-Length: {}\r\n\r\n", content.len());
+        let mut stream = TcpStream::connect(&s3.address).expect("it listens");
+        stream.set_read_timeout(Some(served::PATIENCE)).expect("a time");
+        stream.write_all(head.as_bytes()).expect("it is read");
+        let mut text = String::new();
+        let mut lines = BufReader::new(&stream);
+        while !text.ends_with("\r\n\r\n") {
+            assert!(lines.read_line(&mut text).expect("an answer") > 0, "{text}");
+        }
+        text.to_lowercase()
+    };
+    let answer = put(b"");
+    assert!(answer.contains("200 ok") && answer.contains("connection: close"), "{answer}");
+    assert!(put(b"content").starts_with("http/1.1 100 continue"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
@@ -85,6 +85,8 @@ async fn answer(
     if !*is_made.borrow() {
         let _ = tokio::time::timeout(FIRST_BUCKET, is_made.wait_for(|made| *made)).await;
     }
+    let expects = request.headers().contains_key(header::EXPECT);
+    let is_empty = request.body().is_end_stream();
     let hash = request.headers().get("x-amz-content-sha256").and_then(|hash| hash.to_str().ok());
     let in_chunks = hash.and_then(chunks::is_signed);
     let request = request.map(|body| match in_chunks {
@@ -94,11 +96,16 @@ async fn answer(
         }
         None => s3s::Body::http_body_unsync(body),
     });
-    let answer = match service.call(request).await {
+    let mut answer = match service.call(request).await {
         Ok(answer) => answer.map(Body::new),
         // It could not even say what is wrong.
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     };
+    // botocore takes an answer that comes without a "100 Continue" before it for that of all requests to come on this
+    // connection, and waits for others in vain: such a connection is not used again.
+    if expects && (is_empty || !answer.status().is_success()) {
+        answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     with_id(answer, id)
 }
 
