@@ -14,6 +14,10 @@
     clippy::disallowed_types,
     reason = "this is a part of the host: it has clocks, files and the types of s3s"
 )]
+#![allow(
+    clippy::field_reassign_with_default,
+    reason = "answers of S3 have dozens of fields, of which each operation fills some"
+)]
 
 mod attributes;
 mod buckets;

@@ -45,7 +45,7 @@ pub(crate) struct Page {
 
 /// An entry, or what several have in common.
 enum Item {
-    Entry(One),
+    Entry(Box<One>),
     Prefix(String),
 }
 
@@ -64,7 +64,7 @@ fn items(listed: Listed) -> Vec<Item> {
     for found in listed.names {
         for (place, version) in found.versions.into_iter().enumerate() {
             let (name, is_latest) = (found.name.clone(), place == 0);
-            items.push(Item::Entry(One { name, version, is_latest }));
+            items.push(Item::Entry(Box::new(One { name, version, is_latest })));
         }
     }
     // Versions of a name stay in their order.
@@ -145,7 +145,7 @@ pub(crate) async fn collect(
             match item {
                 Item::Entry(one) => {
                     last = Some((one.name.to_string(), Some(version_text(&one.version))));
-                    page.entries.push(one);
+                    page.entries.push(*one);
                 }
                 Item::Prefix(prefix) => {
                     last = Some((prefix.clone(), None));
