@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::HeaderMap;
 use bytes::Bytes;
-use crc_fast::CrcAlgorithm;
 use data_encoding::{BASE64, HEXLOWER};
 use futures_util::{Stream, StreamExt};
 use s3s::crypto::{Checksum as _, Crc32, Crc32c, Crc64Nvme, Md5, Sha1, Sha256};
@@ -13,103 +12,9 @@ use s3s::{S3Error, S3Request, S3Result, StdError, TrailingHeaders, s3_error};
 use slotcast_node::{Incoming, Seal};
 use slotcast_object::{Body, Checksums, Object};
 
+use crate::algorithm::Algorithm;
 use crate::chunks::{MAX_SIGNED, is_signed};
 use crate::errors::{custom, incomplete};
-
-/// How a checksum is computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Algorithm {
-    Crc32,
-    Crc32c,
-    Crc64,
-    Sha1,
-    Sha256,
-}
-
-impl Algorithm {
-    pub(crate) const ALL: [Algorithm; 5] =
-        [Algorithm::Crc32, Algorithm::Crc32c, Algorithm::Crc64, Algorithm::Sha1, Algorithm::Sha256];
-
-    /// What clients call it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Algorithm::Crc32 => "CRC32",
-            Algorithm::Crc32c => "CRC32C",
-            Algorithm::Crc64 => "CRC64NVME",
-            Algorithm::Sha1 => "SHA1",
-            Algorithm::Sha256 => "SHA256",
-        }
-    }
-
-    /// The one that clients call so.
-    pub(crate) fn read(name: &str) -> S3Result<Algorithm> {
-        let found = Algorithm::ALL.into_iter().find(|one| one.name().eq_ignore_ascii_case(name));
-        found.ok_or_else(|| {
-            s3_error!(InvalidRequest, "Checksum algorithm provided is unsupported: {name}")
-        })
-    }
-
-    /// The header that has its value.
-    pub(crate) fn header(self) -> &'static str {
-        match self {
-            Algorithm::Crc32 => "x-amz-checksum-crc32",
-            Algorithm::Crc32c => "x-amz-checksum-crc32c",
-            Algorithm::Crc64 => "x-amz-checksum-crc64nvme",
-            Algorithm::Sha1 => "x-amz-checksum-sha1",
-            Algorithm::Sha256 => "x-amz-checksum-sha256",
-        }
-    }
-
-    /// Bytes of its value.
-    fn length(self) -> usize {
-        match self {
-            Algorithm::Crc32 | Algorithm::Crc32c => 4,
-            Algorithm::Crc64 => 8,
-            Algorithm::Sha1 => 20,
-            Algorithm::Sha256 => 32,
-        }
-    }
-
-    /// How the checksum of two contents that follow each other is found from theirs, if it is.
-    fn combined(self) -> Option<CrcAlgorithm> {
-        match self {
-            Algorithm::Crc32 => Some(CrcAlgorithm::Crc32IsoHdlc),
-            Algorithm::Crc32c => Some(CrcAlgorithm::Crc32Iscsi),
-            Algorithm::Crc64 => Some(CrcAlgorithm::Crc64Nvme),
-            Algorithm::Sha1 | Algorithm::Sha256 => None,
-        }
-    }
-
-    /// Its value among `checksums`.
-    pub(crate) fn of(self, checksums: &Checksums) -> Option<Vec<u8>> {
-        match self {
-            Algorithm::Crc32 => checksums.crc32.map(|value| value.to_be_bytes().to_vec()),
-            Algorithm::Crc32c => checksums.crc32c.map(|value| value.to_be_bytes().to_vec()),
-            Algorithm::Crc64 => checksums.crc64.map(|value| value.to_be_bytes().to_vec()),
-            Algorithm::Sha1 => checksums.sha1.map(|value| value.to_vec()),
-            Algorithm::Sha256 => checksums.sha256.map(|value| value.to_vec()),
-        }
-    }
-
-    /// Puts a value of the right length among `checksums`.
-    fn set(self, checksums: &mut Checksums, value: &[u8]) {
-        match self {
-            Algorithm::Crc32 => checksums.crc32 = value.try_into().ok().map(u32::from_be_bytes),
-            Algorithm::Crc32c => checksums.crc32c = value.try_into().ok().map(u32::from_be_bytes),
-            Algorithm::Crc64 => checksums.crc64 = value.try_into().ok().map(u64::from_be_bytes),
-            Algorithm::Sha1 => checksums.sha1 = value.try_into().ok(),
-            Algorithm::Sha256 => checksums.sha256 = value.try_into().ok(),
-        }
-    }
-
-    /// The value that a header has.
-    pub(crate) fn value(self, text: &str) -> S3Result<Vec<u8>> {
-        let value = BASE64.decode(text.as_bytes()).ok();
-        value.filter(|value| value.len() == self.length()).ok_or_else(|| {
-            s3_error!(InvalidRequest, "Value for {} header is invalid.", self.header())
-        })
-    }
-}
 
 /// Checksums of content that is passing by.
 #[derive(Default)]

@@ -84,6 +84,32 @@ pub(crate) struct Reading {
     pub(crate) if_unmodified_since: Option<Timestamp>,
 }
 
+/// What the input of an operation says must hold of what it reads.
+macro_rules! reading {
+    ($input:expr) => {
+        $crate::conditions::Reading {
+            if_match: $input.if_match.clone(),
+            if_none_match: $input.if_none_match.clone(),
+            if_modified_since: $input.if_modified_since.clone(),
+            if_unmodified_since: $input.if_unmodified_since.clone(),
+        }
+    };
+}
+pub(crate) use reading;
+
+/// The same of what it copies.
+macro_rules! reading_source {
+    ($input:expr) => {
+        $crate::conditions::Reading {
+            if_match: $input.copy_source_if_match.clone(),
+            if_none_match: $input.copy_source_if_none_match.clone(),
+            if_modified_since: $input.copy_source_if_modified_since.clone(),
+            if_unmodified_since: $input.copy_source_if_unmodified_since.clone(),
+        }
+    };
+}
+pub(crate) use reading_source;
+
 /// What comes of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {

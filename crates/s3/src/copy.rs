@@ -6,7 +6,7 @@ use slotcast_node::{CopyFrom, PutObject, now_ms};
 use slotcast_object::Object;
 
 use crate::checksums::{show, shown};
-use crate::conditions::{Reading, Wanted, header};
+use crate::conditions::{Reading, Wanted, header, reading_source};
 use crate::gateway::Gateway;
 use crate::get::{Found, tag_and_time};
 use crate::names::{made_version, object_name, request_key};
@@ -64,12 +64,7 @@ pub(crate) async fn copy(
     refusals::check(&request.headers)?;
     let input = &request.input;
     let (name, key) = (object_name(&input.key)?, request_key(&request)?);
-    let reading = Reading {
-        if_match: input.copy_source_if_match.clone(),
-        if_none_match: input.copy_source_if_none_match.clone(),
-        if_modified_since: input.copy_source_if_modified_since.clone(),
-        if_unmodified_since: input.copy_source_if_unmodified_since.clone(),
-    };
+    let reading = reading_source!(input);
     let found = gateway.source(&input.copy_source, &reading).await?;
     if found.object.size > MAX_PUT {
         return Err(s3_error!(

@@ -12,7 +12,7 @@ use slotcast_node::FoundBucket;
 use slotcast_object::{Entry, Name, Object, Version, Versioning};
 
 use crate::checksums::{show, shown};
-use crate::conditions::Reading;
+use crate::conditions::reading;
 use crate::description::describe;
 use crate::errors::{custom, no_such_key, of_content, of_object};
 use crate::gateway::Gateway;
@@ -164,6 +164,22 @@ fn unsatisfiable(size: u64) -> S3Error {
     error
 }
 
+/// Puts what is said of a found object, and of the bytes that are wanted, into an answer.
+macro_rules! say {
+    ($output:expr, $found:expr, $wanted:expr, $checksum_mode:expr) => {{
+        let object = &$found.object;
+        describe!($output, object);
+        $output.content_length = $wanted.length();
+        $output.content_range = $wanted.content_range(object.size);
+        $output.parts_count = $wanted.parts;
+        $output.version_id = $found.version_id();
+        // Those that are known are of all of it.
+        if $checksum_mode.is_some() && $wanted.length() == i64::try_from(object.size).ok() {
+            $output.checksum_type = show!($output, shown(object));
+        }
+    }};
+}
+
 pub(crate) async fn get(
     gateway: &Gateway,
     request: S3Request<GetObjectInput>,
@@ -172,27 +188,13 @@ pub(crate) async fn get(
     let GetObjectInput { bucket, key, version_id, range, part_number, checksum_mode, .. } =
         &request.input;
     let found = gateway.find(bucket, key, version_id.as_deref()).await?;
-    let reading = Reading {
-        if_match: request.input.if_match.clone(),
-        if_none_match: request.input.if_none_match.clone(),
-        if_modified_since: request.input.if_modified_since.clone(),
-        if_unmodified_since: request.input.if_unmodified_since.clone(),
-    };
-    reading.check(&found.object)?;
+    reading!(request.input).check(&found.object)?;
     let wanted = gateway.wanted(&found.object, *range, *part_number).await?;
     let content = gateway.objects.read(&found.object.body, wanted.range.clone()).await;
     let content = content.map_err(|error| of_content(&error))?;
     let mut output = GetObjectOutput::default();
-    let object = &found.object;
-    describe!(output, object);
-    output.content_length = wanted.length();
-    output.content_range = wanted.content_range(object.size);
-    output.parts_count = wanted.parts;
-    output.tag_count = i32::try_from(object.tags.len()).ok().filter(|count| *count > 0);
-    output.version_id = found.version_id();
-    if checksum_mode.is_some() && wanted.length() == i64::try_from(object.size).ok() {
-        output.checksum_type = show!(output, shown(object));
-    }
+    say!(output, found, wanted, checksum_mode);
+    output.tag_count = i32::try_from(found.object.tags.len()).ok().filter(|count| *count > 0);
     let body = axum::body::Body::from_stream(content);
     output.body = Some(StreamingBlob::from(s3s::Body::http_body_unsync(body)));
     Ok(S3Response::new(output))
@@ -206,28 +208,14 @@ pub(crate) async fn head(
     let HeadObjectInput { bucket, key, version_id, range, part_number, checksum_mode, .. } =
         &request.input;
     let found = gateway.find(bucket, key, version_id.as_deref()).await?;
-    let reading = Reading {
-        if_match: request.input.if_match.clone(),
-        if_none_match: request.input.if_none_match.clone(),
-        if_modified_since: request.input.if_modified_since.clone(),
-        if_unmodified_since: request.input.if_unmodified_since.clone(),
-    };
-    reading.check(&found.object)?;
+    reading!(request.input).check(&found.object)?;
     let wanted = gateway.wanted(&found.object, *range, *part_number).await?;
     let mut output = HeadObjectOutput::default();
-    let object = &found.object;
-    describe!(output, object);
-    output.content_length = wanted.length();
-    output.content_range = wanted.content_range(object.size);
-    output.parts_count = wanted.parts;
-    output.version_id = found.version_id();
-    if checksum_mode.is_some() && wanted.length() == i64::try_from(object.size).ok() {
-        output.checksum_type = show!(output, shown(object));
-    }
+    say!(output, found, wanted, checksum_mode);
     let mut response = S3Response::new(output);
     response.headers = overridden(&request.input);
-    if !object.tags.is_empty() {
-        response.headers.insert("x-amz-tagging-count", object.tags.len().into());
+    if !found.object.tags.is_empty() {
+        response.headers.insert("x-amz-tagging-count", found.object.tags.len().into());
     }
     if wanted.is_part {
         response.status = Some(axum::http::StatusCode::PARTIAL_CONTENT);

@@ -19,6 +19,7 @@
     reason = "answers of S3 have dozens of fields, of which each operation fills some"
 )]
 
+mod algorithm;
 mod attributes;
 mod buckets;
 mod checksums;

@@ -11,8 +11,9 @@ use s3s::{S3Request, S3Response, S3Result, s3_error};
 use slotcast_node::Listing;
 use slotcast_object::{From, ListedName, MAX_PAGE, Name, Object};
 
+use crate::algorithm::Algorithm;
 use crate::buckets::owner;
-use crate::checksums::{Algorithm, etag, shown};
+use crate::checksums::{etag, shown};
 use crate::description::{STANDARD, class};
 use crate::errors::of_object;
 use crate::gateway::Gateway;

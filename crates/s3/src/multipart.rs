@@ -11,7 +11,8 @@ use s3s::{S3Error, S3Request, S3Response, S3Result, s3_error};
 use slotcast_node::{FoundBucket, FoundPart, FoundUpload, ObjectError, Whole, version_of};
 use slotcast_object::{MAX_PARTS, Name, NameRecord, Object, Outcome, RequestKey, VersionId};
 
-use crate::checksums::{Algorithm, etag, given, mismatch, of_parts, show, shown};
+use crate::algorithm::Algorithm;
+use crate::checksums::{etag, given, mismatch, of_parts, show, shown};
 use crate::conditions::Wanted;
 use crate::errors::of_object;
 use crate::gateway::Gateway;

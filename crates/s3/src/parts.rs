@@ -11,7 +11,7 @@ use slotcast_object::Object;
 
 use crate::buckets::owner;
 use crate::checksums::{Announced, etag, show, shown};
-use crate::conditions::Reading;
+use crate::conditions::reading_source;
 use crate::description::{STANDARD, class};
 use crate::errors::{of_content, of_object};
 use crate::gateway::Gateway;
@@ -88,12 +88,7 @@ pub(crate) async fn copy(
     let number = part_number(input.part_number)?;
     let place = (&input.bucket[..], &input.key[..], &input.upload_id[..]);
     let (_, upload) = gateway.upload(place).await?;
-    let reading = Reading {
-        if_match: input.copy_source_if_match.clone(),
-        if_none_match: input.copy_source_if_none_match.clone(),
-        if_modified_since: input.copy_source_if_modified_since.clone(),
-        if_unmodified_since: input.copy_source_if_unmodified_since.clone(),
-    };
+    let reading = reading_source!(input);
     let found = gateway.source(&input.copy_source, &reading).await?;
     let range = range(input.copy_source_range.as_deref(), found.object.size)?;
     let length = range.end - range.start;
