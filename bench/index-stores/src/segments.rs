@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use slotcast_protocol::ChunkId;
+use slotcast_protocol::{ChunkId, Claim};
 use slotcast_store::{
     Config, Content, Effect, Identity, Input, Op, OpId, Output, SegmentId, Store, Ticket,
 };
@@ -139,7 +139,7 @@ impl Index for Segments {
             let most = self.stored + 2 * workload.batch as u64;
             while asked < workload.chunks.min(most) {
                 let content = workload.content(asked);
-                self.store.handle(Input::Put(Ticket(asked), content, None), &mut self.effects);
+                self.store.handle(Input::Put(Ticket(asked), content, None, Claim::Bare), &mut self.effects);
                 asked += 1;
             }
             self.step()?;

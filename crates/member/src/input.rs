@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 use slotcast_object::{
     Entry, Key, NameRequest, Request as ChangeOf, Rosters, RowsError, RowsOpId, RowsOutput,
 };
-use slotcast_protocol::{ChunkId, GroupId, TargetId};
+use slotcast_protocol::{ChunkId, Claim, GroupId, TargetId};
 use slotcast_store::{Content, DiskError, OpId, Output, Worked};
 use slotcast_transport::Datagram;
 
@@ -24,15 +24,15 @@ pub type ChangeRequest = ChangeOf<Entry>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
     /// Store a chunk, which is not empty, on so many targets (1 to 8), or on as many as the cluster's number
-    /// says.
-    Put(Content, Option<u8>),
+    /// says, with this claim.
+    Put(Content, Option<u8>, Claim),
     /// Fetch a chunk.
     Get(ChunkId),
     /// Find out which targets hold a chunk.
     Holders(ChunkId),
     /// Do something about names.
     Names(NameRequest),
-    /// Store a chunk as [`Request::Put`] does, and then change a name that says where it is. The name says so only when the
+    /// Store a chunk as [`Request::Put`] does with [`Claim::Names`], and then change a name that says where it is. The name says so only when the
     /// chunk is stored.
     PutNamed(Content, Option<u8>, Key, Box<ChangeRequest>),
 }

@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use slotcast_protocol::{
-    Bid, BidAnswer, ChunkId, Message, Offer, OfferAnswer, RequestId, TargetId,
+    Bid, BidAnswer, ChunkId, Message, Offer, OfferAnswer, RequestId, TargetId, Wanted,
 };
 use slotcast_store::Content;
 use slotcast_units::{Size, Time};
@@ -34,18 +34,18 @@ pub enum Want {
         start: Time,
     },
     /// Ask the group whether so many targets hold a chunk.
-    Check(ChunkId, Size, u8),
+    Check(ChunkId, Size, Wanted),
     /// Ask the other members of the group what they hold in ranges of names of so many bits, from the first one on,
     /// so many of them.
     Compare(u8, u32, u8),
-    /// Ask them which of these chunks they hold, for so many replicas.
-    Survey(u32, Vec<(ChunkId, u8)>),
-    /// Ask them which of these chunks, which are released here, they hold, for so many replicas.
-    Release(Vec<(ChunkId, u8)>),
+    /// Ask them which of these chunks they hold, for what is wanted.
+    Survey(u32, Vec<(ChunkId, Wanted)>),
+    /// Ask them which of these chunks, which are released here, they hold, for what is wanted.
+    Release(Vec<(ChunkId, Wanted)>),
     /// Put a chunk into the group again, on so many targets.
-    PutAgain(Content, u8),
+    PutAgain(Content, Wanted),
     /// Fetch a chunk, and put it into the group again on so many targets.
-    Recover(ChunkId, u8),
+    Recover(ChunkId, Wanted),
     /// Wake its repair.
     WakeRepair(Time),
     /// It is open, or known not to open: it takes part from now on, or will never.

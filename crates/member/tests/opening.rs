@@ -9,7 +9,7 @@ use slotcast_member::{
     Answer, ClusterMap, Effect, FailureDomain, Input, MapNode, Member, MemberConfig, Request,
     RequestNumber, Rules, TargetSetup,
 };
-use slotcast_protocol::{Delivery, Membership, TargetId};
+use slotcast_protocol::{Claim, Delivery, Membership, TargetId};
 use slotcast_store::{Config, Content, Identity, StoreStatus};
 use slotcast_units::{Rate, Span, Time};
 
@@ -152,11 +152,14 @@ fn puts_and_gets_go_on_between_two_pieces_of_the_work() {
     let mut host = Host::start(disks);
     host.holds = false;
     (0..30).for_each(|n| {
-        assert_eq!(host.ask(n, Request::Put(content(n), Some(3))), Answer::Put(Ok(())));
+        assert_eq!(
+            host.ask(n, Request::Put(content(n), Some(3), Claim::Bare)),
+            Answer::Put(Ok(()))
+        );
     });
     let mut host = Host::start(host.disks);
     for n in 0..20 {
-        let put = host.ask(2 * n, Request::Put(content(100 + n), None));
+        let put = host.ask(2 * n, Request::Put(content(100 + n), None, Claim::Bare));
         assert_eq!(put, Answer::Put(Ok(())), "put {n}");
         let get = host.ask(2 * n + 1, Request::Get(content(n).chunk()));
         assert_eq!(get, Answer::Get(Ok(content(n))), "get {n}");

@@ -15,6 +15,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, unbounded};
 use slotcast_node::{Disk, Done, Folder, Report};
+use slotcast_protocol::Claim;
 use slotcast_store::{Content, Effect, Input, Store, Ticket};
 
 const TOTAL: usize = 512 << 20;
@@ -74,7 +75,8 @@ fn chunks(path: &Path, size: usize) -> (f64, f64) {
         while begun < count && begun - ended < AT_A_TIME {
             bytes[..8].copy_from_slice(&(begun + ((size as u64) << 32)).to_le_bytes());
             let content = Content::of(Bytes::copy_from_slice(&bytes));
-            rig.store.handle(Input::Put(Ticket(begun), content, None), &mut rig.effects);
+            rig.store
+                .handle(Input::Put(Ticket(begun), content, None, Claim::Bare), &mut rig.effects);
             begun += 1;
         }
         for effect in rig.step() {

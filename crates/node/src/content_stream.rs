@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
-use slotcast_protocol::{ChunkId, Failure};
+use slotcast_protocol::{ChunkId, Claim, Failure};
 use slotcast_store::Content;
 use tokio::sync::oneshot;
 
@@ -99,6 +99,8 @@ pub(crate) struct Plan {
     pub(crate) chunk_size: usize,
     /// On how many targets, or else on as many as the cluster's number says.
     pub(crate) replicas: Option<u8>,
+    /// Who wants it kept.
+    pub(crate) claim: Claim,
     /// How long it is, if that is known.
     pub(crate) length: Option<u64>,
     /// Bytes of it that are in memory before they are read here.
@@ -134,7 +136,7 @@ impl Plan {
 /// Puts of one stream, a few at a time, in order.
 struct Puts<'a> {
     node: &'a Node,
-    replicas: Option<u8>,
+    wanted: (Option<u8>, Claim),
     under_way: VecDeque<(ChunkId, oneshot::Receiver<PutResult>, Option<Hold>)>,
 }
 
@@ -145,7 +147,9 @@ impl Puts<'_> {
         }
         let content = Content::of(bytes);
         let chunk = content.chunk();
-        self.under_way.push_back((chunk, self.node.put_on(content, self.replicas), hold));
+        let (replicas, claim) = self.wanted;
+        let put = self.node.put_on(content, replicas, claim);
+        self.under_way.push_back((chunk, put, hold));
         Ok(chunk)
     }
 
@@ -192,13 +196,13 @@ pub(crate) async fn store<E: std::fmt::Display>(
     plan: Plan,
     content: impl Stream<Item = Result<Bytes, E>>,
 ) -> Result<Stored, ContentError> {
-    let Plan { chunk_size, replicas, max_length, timeout, .. } = plan;
+    let Plan { chunk_size, replicas, claim, max_length, timeout, .. } = plan;
     if plan.length.is_some_and(|length| length > max_length) {
         return Err(ContentError::TooLong(max_length));
     }
     let share = Share::new(memory.clone(), memory.take(plan.memory()).await?, plan.largest());
     let mut content = std::pin::pin!(content);
-    let mut puts = Puts { node, replicas, under_way: VecDeque::new() };
+    let mut puts = Puts { node, wanted: (replicas, claim), under_way: VecDeque::new() };
     let mut lists = Lists::new(MAX_PARTS);
     let (mut length, mut chunks) = (0, 0);
     let mut rest = Bytes::new();

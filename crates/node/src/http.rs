@@ -25,6 +25,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use slotcast_member::Holders;
+use slotcast_protocol::Claim;
 use slotcast_units::Size;
 
 use crate::address::Address;
@@ -183,6 +184,7 @@ async fn put_content(
     let plan = Plan {
         chunk_size,
         replicas,
+        claim: Claim::Bare,
         length: body.size_hint().exact(),
         buffered: 0,
         max_length: serving.body_size,

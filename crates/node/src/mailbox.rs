@@ -294,6 +294,7 @@ mod tests {
     use std::sync::atomic::AtomicUsize;
 
     use bytes::Bytes;
+    use slotcast_protocol::Claim;
     use slotcast_store::Content;
     use tokio::sync::oneshot;
 
@@ -367,10 +368,18 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let node = node(folder.path());
         let (reply, before) = oneshot::channel();
-        node.mailbox.put(Event::Put(Content::of(Bytes::from_static(b"x")), None, reply));
+        node.mailbox.put(Event::Put(
+            Content::of(Bytes::from_static(b"x")),
+            (None, Claim::Bare),
+            reply,
+        ));
         // No cluster has so many, and `Node::put_on` refuses it.
         let (reply, wrong) = oneshot::channel();
-        node.mailbox.put(Event::Put(Content::of(Bytes::from_static(b"y")), Some(200), reply));
+        node.mailbox.put(Event::Put(
+            Content::of(Bytes::from_static(b"y")),
+            (Some(200), Claim::Bare),
+            reply,
+        ));
         assert!(wrong.blocking_recv().is_err());
         let _ = before.blocking_recv();
         assert!(node.most_replicas().blocking_recv().is_err());

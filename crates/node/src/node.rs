@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 
 use slotcast_member::{ChangeRequest, Holders, Member, Tape, TargetStatus};
 use slotcast_object::{Key, NameAnswer, NameRequest};
-use slotcast_protocol::{ChunkId, MAX_REPLICAS, TargetId};
+use slotcast_protocol::{ChunkId, Claim, MAX_REPLICAS, TargetId};
 use slotcast_store::Content;
 use slotcast_units::Time;
 use tokio::sync::oneshot::{self, Receiver};
@@ -63,25 +63,30 @@ impl Node {
     }
 
     /// Stores a chunk on as many targets as the cluster's number says; the result comes when it is on stable
-    /// storage there.
+    /// storage there. It is kept until somebody removes it.
     ///
     /// # Panics
     /// For an empty chunk.
     pub fn put(&self, content: Content) -> Receiver<PutResult> {
-        self.put_on(content, None)
+        self.put_on(content, None, Claim::Bare)
     }
 
-    /// The same on so many targets, if the number is given. Of those for which the chunk is stored already the
-    /// highest number stays.
+    /// The same on so many targets, if the number is given, with this claim. Of what the chunk is stored for already
+    /// the highest number and the highest claim stay.
     ///
     /// # Panics
     /// For an empty chunk, or a number that is not between 1 and 8.
-    pub fn put_on(&self, content: Content, replicas: Option<u8>) -> Receiver<PutResult> {
+    pub fn put_on(
+        &self,
+        content: Content,
+        replicas: Option<u8>,
+        claim: Claim,
+    ) -> Receiver<PutResult> {
         assert!(!content.bytes().is_empty(), "an empty chunk is never sent");
         let is_possible = |n: u8| (1..=MAX_REPLICAS).contains(&usize::from(n));
         assert!(replicas.is_none_or(is_possible), "between one and eight replicas");
         let (reply, result) = oneshot::channel();
-        self.mailbox.put(Event::Put(content, replicas, reply));
+        self.mailbox.put(Event::Put(content, (replicas, claim), reply));
         result
     }
 

@@ -19,7 +19,7 @@ use slotcast_member::{
 };
 use slotcast_object::{Key, NameAnswer, NameRequest, Rosters, RowsOpId};
 use slotcast_protocol::tape::{InitiatorEntry, TargetEntry};
-use slotcast_protocol::{ChunkId, Failure, GroupId, TargetId};
+use slotcast_protocol::{ChunkId, Claim, Failure, GroupId, TargetId};
 use slotcast_store::Content;
 use slotcast_transport::Datagram;
 use slotcast_units::{Span, Time};
@@ -58,7 +58,7 @@ pub(crate) type Look = Box<dyn FnOnce(&mut Member, Time) + Send>;
 /// What others want of the member, or tell it.
 pub(crate) enum Event {
     /// On so many targets, or on as many as the cluster's number says.
-    Put(Content, Option<u8>, oneshot::Sender<PutResult>),
+    Put(Content, (Option<u8>, Claim), oneshot::Sender<PutResult>),
     Get(ChunkId, oneshot::Sender<GetResult>),
     Holders(ChunkId, oneshot::Sender<Holders>),
     /// Look at the member.
@@ -182,8 +182,8 @@ impl Reactor {
     /// Something has happened.
     pub(crate) fn event(&mut self, event: Event) {
         match event {
-            Event::Put(content, replicas, reply) => {
-                self.ask(Request::Put(content, replicas), Asker::Put(reply));
+            Event::Put(content, (replicas, claim), reply) => {
+                self.ask(Request::Put(content, replicas, claim), Asker::Put(reply));
             }
             Event::Get(chunk, reply) => self.ask(Request::Get(chunk), Asker::Get(reply)),
             Event::Holders(chunk, reply) => {

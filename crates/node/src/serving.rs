@@ -189,6 +189,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     use bytes::Bytes;
+    use slotcast_protocol::Claim;
     use slotcast_store::Content;
 
     use super::*;
@@ -223,7 +224,11 @@ mod tests {
         assert_eq!(&begin, b"HTTP/1.1 200");
         // No cluster has so many, and `Node::put_on` refuses it.
         let (reply, answer) = oneshot::channel();
-        mailbox.put(Event::Put(Content::of(Bytes::from_static(b"y")), Some(200), reply));
+        mailbox.put(Event::Put(
+            Content::of(Bytes::from_static(b"y")),
+            (Some(200), Claim::Bare),
+            reply,
+        ));
         assert!(answer.blocking_recv().is_err());
         let served = served.join().expect("it ends");
         assert!(matches!(served, Err(ServeError::Panicked)), "{served:?}");

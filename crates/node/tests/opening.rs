@@ -8,6 +8,7 @@ use std::thread;
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use slotcast_node::{Disk, Done, Folder, Report};
+use slotcast_protocol::Claim;
 use slotcast_store::{Content, Effect, Input, Store, StoreStatus, Ticket};
 
 /// A store with its disk. Whoever reports that work is done waits for the gate before.
@@ -76,7 +77,7 @@ impl Rig {
 
     fn put(&mut self, n: u64) {
         let content = Content::of(Bytes::from(n.to_le_bytes().repeat(1000)));
-        self.store.handle(Input::Put(Ticket(n), content, None), &mut self.effects);
+        self.store.handle(Input::Put(Ticket(n), content, None, Claim::Bare), &mut self.effects);
         assert_eq!(self.next(), [Effect::Stored { ticket: Ticket(n), already: false }]);
     }
 }

@@ -11,9 +11,10 @@ use std::hint::black_box;
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use slotcast_protocol::{
-    Backpressure, Bid, BidAnswer, CalendarRules, ChunkId, Delivery, DiskForecast, Grant, GroupId,
-    Holdings, IdleExtension, InitiatorId, Members, Message, OfferRule, PutAccept, PutRequest,
-    RequestId, Target, TargetConfig, TargetEffect, TargetInput, Timing, WindowRule, wire,
+    Backpressure, Bid, BidAnswer, CalendarRules, ChunkId, Claim, Delivery, DiskForecast, Grant,
+    GroupId, Holdings, IdleExtension, InitiatorId, Members, Message, OfferRule, PutAccept,
+    PutRequest, RequestId, Target, TargetConfig, TargetEffect, TargetInput, Timing, WindowRule,
+    wire,
 };
 use slotcast_units::{Rate, Size, Span, Time};
 
@@ -72,6 +73,7 @@ fn bids(mut target: Target) -> Target {
             size,
             not_before: Time::ZERO,
             replicas: 3,
+            claim: Claim::Bare,
         };
         effects.clear();
         let message = Message::PutRequest(ask);

@@ -73,6 +73,7 @@
 //!     size: Size::from_kib(128),
 //!     not_before: Time::ZERO,
 //!     replicas: 3,
+//!     claim: Claim::Bare,
 //! };
 //! let mut effects = Vec::new();
 //! let mut windows = Vec::new();
@@ -101,6 +102,7 @@
 extern crate alloc;
 
 mod calendar;
+mod claim;
 mod finder;
 mod group;
 mod ids;
@@ -118,6 +120,7 @@ mod window;
 pub mod wire;
 
 pub use calendar::{Calendar, CalendarRules, NoReservation, OfferRule, Reservation, State};
+pub use claim::{Claim, Wanted};
 pub use finder::{Finder, FinderEffect, FinderInput};
 pub use group::{GroupMap, LayoutDigest, LayoutError, Member, Members, Membership};
 pub use ids::{ChunkId, GroupId, InitiatorId, RequestId, TargetId, Term};

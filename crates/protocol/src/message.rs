@@ -10,6 +10,7 @@ use core::ops::Deref;
 
 use slotcast_units::{Size, Span};
 
+use crate::claim::{Claim, Wanted};
 use crate::group::Members;
 use crate::ids::{ChunkId, GroupId, RequestId};
 use crate::timing::Delivery;
@@ -82,6 +83,15 @@ pub struct PutRequest {
     /// Targets that are to hold the chunk, 1 to [`MAX_REPLICAS`], however many of them do already: whoever
     /// stores it keeps this number with it.
     pub replicas: u8,
+    /// Who wants it kept; stored with it, too.
+    pub claim: Claim,
+}
+
+impl PutRequest {
+    /// What a target stores with the chunk.
+    pub fn wanted(&self) -> Wanted {
+        Wanted { replicas: self.replicas, claim: self.claim }
+    }
 }
 
 /// Answers a put request.
@@ -109,10 +119,10 @@ pub enum BidAnswer {
         /// nothing: initiators only compare it ([`crate::selection::Ties`]). An addition to the paper's bid.
         backlog: Span,
     },
-    /// The chunk is here already, for at least as many replicas, and counts as one.
+    /// The chunk is here already, for at least as many replicas and with at least this claim, and counts as one.
     AlreadyStored,
-    /// The chunk is here already, for fewer replicas. The wanted number is being put on stable storage, and
-    /// a [`ReplicaAck`] follows; nothing is to be sent.
+    /// The chunk is here already, for fewer replicas or with a lower claim. What is wanted is being put on stable
+    /// storage, and a [`ReplicaAck`] follows; nothing is to be sent.
     Raising,
     /// No reservation can be made; it is worth asking again after this long.
     NotNow {
@@ -122,7 +132,7 @@ pub enum BidAnswer {
     /// The target cannot be used at present: it is not open, or it failed, or its node is not heard. Whether it
     /// holds the chunk is not known.
     Unavailable,
-    /// The chunk is not here, for so many replicas, and there is no room for it.
+    /// The chunk is not here, for so many replicas and with this claim, and there is no room for it.
     Full,
 }
 

@@ -42,6 +42,7 @@ use core::ops::Bound;
 
 use slotcast_units::{Rate, Share, Size, Span, Time};
 
+use crate::claim::Wanted;
 use crate::ids::ChunkId;
 
 mod exchange;
@@ -103,7 +104,7 @@ pub trait Inventory {
     fn chunk_from(&self, from: Bound<ChunkId>) -> Option<ChunkId>;
 
     /// How many targets are to hold `chunk`, as it is stored here; none if it is not.
-    fn wanted(&self, chunk: &ChunkId) -> Option<u8>;
+    fn wanted(&self, chunk: &ChunkId) -> Option<Wanted>;
 
     /// How large `chunk` is; none if it is not stored here.
     fn size(&self, chunk: &ChunkId) -> Option<Size>;
@@ -129,7 +130,7 @@ enum Work {
     Check,
     PutAgain,
     Read,
-    Recover(u8),
+    Recover(Wanted),
 }
 
 /// Whether somebody else was heard to put `chunk` in this scan, so that it need not be asked about. Nobody does
@@ -167,8 +168,8 @@ pub struct Repair {
     looked_at_all: Option<Time>,
     /// Put by somebody else since the scan began.
     heard: BTreeSet<ChunkId>,
-    /// Lost and not yet asked for, with the wanted replicas.
-    to_recover: VecDeque<(ChunkId, u8)>,
+    /// Lost and not yet asked for, with what was wanted of them.
+    to_recover: VecDeque<(ChunkId, Wanted)>,
     /// Found to lack replicas, and not yet put again.
     to_heal: BTreeSet<ChunkId>,
     /// Could not be healed, and is to be asked about without waiting for the next scan.
@@ -176,7 +177,7 @@ pub struct Repair {
     /// Held, and found to lack replicas; all of `to_heal` and `to_retry` among them.
     lacking: BTreeSet<ChunkId>,
     /// Lost, and their last attempt failed.
-    unrecovered: BTreeMap<ChunkId, u8>,
+    unrecovered: BTreeMap<ChunkId, Wanted>,
     /// The next question may be asked from then on, and the next chunk read.
     ask_at: Time,
     read_at: Time,
@@ -305,10 +306,10 @@ impl Repair {
                 self.surveyed(now, number, (enough, surplus), is_to_wait);
             }
             RepairInput::Released { settled } => self.released(now, settled),
-            RepairInput::Lost(chunk, replicas) => self.lost(chunk, replicas),
-            RepairInput::Heard(chunk, replicas) => {
-                // A put on fewer targets than are wanted here does not see to all of them.
-                let is_enough = || inventory.wanted(&chunk).is_none_or(|wanted| wanted <= replicas);
+            RepairInput::Lost(chunk, wanted) => self.lost(chunk, wanted),
+            RepairInput::Heard(chunk, put) => {
+                // A put on fewer targets than are wanted here does not see to all of them, nor one with a lower claim.
+                let is_enough = || inventory.wanted(&chunk).is_none_or(|here| put.covers(here));
                 if self.is_scanning() && self.heard.len() < REMEMBERED && is_enough() {
                     self.heard.insert(chunk);
                 }
@@ -343,7 +344,7 @@ impl Repair {
         }
     }
 
-    fn lost(&mut self, chunk: ChunkId, replicas: u8) {
+    fn lost(&mut self, chunk: ChunkId, wanted: Wanted) {
         self.lacking.remove(&chunk);
         self.to_heal.remove(&chunk);
         self.unrecovered.remove(&chunk);
@@ -352,7 +353,7 @@ impl Repair {
         match is_known {
             true => {}
             false if self.to_recover.len() < REMEMBERED => {
-                self.to_recover.push_back((chunk, replicas));
+                self.to_recover.push_back((chunk, wanted));
             }
             false => self.has_forgotten = true,
         }
@@ -408,8 +409,8 @@ impl Repair {
             RepairOutcome::Failed => {
                 self.statistics.failed += 1;
                 match work {
-                    Work::Recover(replicas) if self.unrecovered.len() < REMEMBERED => {
-                        self.unrecovered.insert(chunk, replicas);
+                    Work::Recover(wanted) if self.unrecovered.len() < REMEMBERED => {
+                        self.unrecovered.insert(chunk, wanted);
                     }
                     Work::Recover(_) => self.has_forgotten = true,
                     _ => drop(self.remember(chunk)),
@@ -441,7 +442,7 @@ impl Repair {
                 Work::Check => RepairEffect::Check(chunk),
                 Work::PutAgain => RepairEffect::PutAgain(chunk),
                 Work::Read => RepairEffect::Read(chunk),
-                Work::Recover(replicas) => RepairEffect::Recover(chunk, replicas),
+                Work::Recover(wanted) => RepairEffect::Recover(chunk, wanted),
             });
         }
         self.survey(now, inventory, effects);

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use slotcast_units::{Rate, Size, Time};
 
+use crate::claim::{Claim, Wanted};
 use crate::group::Members;
 use crate::ids::{ChunkId, GroupId, RequestId};
 use crate::initiator::{InitiatorEffect, InitiatorInput};
@@ -93,12 +94,12 @@ impl TargetHeard {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(missing_docs, reason = "the same fields as in `InitiatorInput`")]
 pub enum InitiatorHeard {
-    /// Put this chunk on so many targets, or on as many as the rules say.
-    Put(ChunkId, Size, Option<u8>),
-    /// Put this chunk again, which was on so many targets.
-    PutAgain(ChunkId, Size, u8),
-    /// Ask whether this chunk is on so many targets.
-    Check(ChunkId, Size, u8),
+    /// Put this chunk on so many targets, or on as many as the rules say, with this claim.
+    Put(ChunkId, Size, (Option<u8>, Claim)),
+    /// Put this chunk again, which was on so many targets with this claim.
+    PutAgain(ChunkId, Size, Wanted),
+    /// Ask whether this chunk is on so many targets with this claim.
+    Check(ChunkId, Size, Wanted),
     /// Get this chunk.
     Get(ChunkId),
     /// A message arrived.

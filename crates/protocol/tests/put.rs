@@ -5,7 +5,9 @@ mod cluster;
 use cluster::{Ended, Fate, MessageFate, TestCluster, any_fate};
 use proptest::prelude::*;
 use slotcast_protocol::selection::Ties;
-use slotcast_protocol::{Bid, BidAnswer, Delivery, Failure, Message, Timing, Window};
+use slotcast_protocol::{
+    Bid, BidAnswer, Claim, Delivery, Failure, Message, Timing, Wanted, Window,
+};
 use slotcast_units::{Span, Time};
 
 const BOTH: [Delivery; 2] = [Delivery::Multicast, Delivery::Unicast];
@@ -35,7 +37,7 @@ fn each_put_has_as_many_replicas_as_it_wants() {
         for replicas in 1..=8 {
             let n = u64::from(replicas);
             assert_eq!(cluster.replicas(n), usize::from(replicas), "{delivery:?}");
-            assert_eq!(cluster.wanted(n), vec![replicas; usize::from(replicas)]);
+            assert_eq!(cluster.wanted(n), vec![Wanted::bare(replicas); usize::from(replicas)]);
         }
         assert_eq!(cluster.live_reservations(), 0);
     }
@@ -51,9 +53,55 @@ fn a_put_with_more_replicas_raises_those_that_are_there() {
             cluster.run();
             let last = cluster.ended.last();
             assert!(matches!(last, Some((r, Ended::Put { .. })) if *r == request), "{last:?}");
-            assert_eq!(cluster.wanted(1), vec![wanted; usize::from(wanted)], "{delivery:?}");
+            assert_eq!(
+                cluster.wanted(1),
+                vec![Wanted::bare(wanted); usize::from(wanted)],
+                "{delivery:?}"
+            );
         }
     }
+}
+
+/// What names want kept counts for a put without a name when its claim is raised; it is never lowered, and nothing is
+/// sent for either.
+#[test]
+fn a_put_with_a_higher_claim_raises_those_that_are_there() {
+    for delivery in BOTH {
+        let mut cluster = TestCluster::new(delivery, 9, 1, Fate::default());
+        let (bare, named) = (Wanted::bare, Wanted::named);
+        for (put, wanted, holders) in [
+            (named(3), named(3), 3),
+            (bare(3), bare(3), 3),
+            (named(3), bare(3), 3),
+            (named(5), bare(5), 3),
+            (bare(2), bare(5), 3),
+        ] {
+            let request = cluster.put_for(put, 1);
+            cluster.run();
+            let last = cluster.ended.last();
+            assert!(matches!(last, Some((r, Ended::Put { .. })) if *r == request), "{last:?}");
+            let told = cluster.wanted(1);
+            let raised = told.iter().filter(|told| **told == wanted).count();
+            assert!(raised >= holders, "{delivery:?}: {told:?} after {put:?}");
+            assert_eq!(told.len(), usize::from(wanted.replicas), "{delivery:?}: {told:?}");
+        }
+    }
+}
+
+/// Repair asks with the claim of what it has: others that have a lower one raise it, and nothing is sent.
+#[test]
+fn whoever_asks_with_a_higher_claim_has_it_raised() {
+    let mut cluster = TestCluster::new(Delivery::Unicast, 9, 1, Fate::default());
+    cluster.put_for(Wanted::named(3), 1);
+    cluster.run();
+    for asks in [Wanted::named(3), Wanted::bare(3), Wanted::named(3)] {
+        let asked = cluster.check(asks, 1);
+        cluster.run();
+        let last = cluster.ended.last();
+        assert!(matches!(last, Some((r, Ended::Put { .. })) if *r == asked), "{last:?}");
+        assert!(cluster.wanted(1).iter().all(|told| told.covers(asks)));
+    }
+    assert_eq!(cluster.wanted(1), [Wanted::bare(3); 3]);
 }
 
 /// Members were removed: what can be done is done, and the number is not forgotten.
@@ -61,10 +109,10 @@ fn a_put_with_more_replicas_raises_those_that_are_there() {
 fn what_is_put_again_has_as_many_replicas_as_there_is_room_for() {
     for delivery in BOTH {
         let mut cluster = TestCluster::new(delivery, 4, 1, Fate::default());
-        let request = cluster.put_again(6, 1);
+        let request = cluster.put_again(Wanted::bare(6), 1);
         cluster.run();
         assert!(matches!(cluster.ended[..], [(r, Ended::Put { .. })] if r == request));
-        assert_eq!(cluster.wanted(1), [6; 4]);
+        assert_eq!(cluster.wanted(1), [Wanted::bare(6); 4]);
         let refused = cluster.put_on(6, 2);
         cluster.run();
         let reason = Failure::TooFewReplicas { stored: 4 };
@@ -82,7 +130,7 @@ fn whoever_only_asks_learns_whether_there_are_enough_replicas() {
         cluster.run();
         for (replicas, n, stored) in [(3, 1, None), (1, 1, None), (5, 1, Some(3)), (3, 2, Some(0))]
         {
-            let asked = cluster.check(replicas, n);
+            let asked = cluster.check(Wanted::bare(replicas), n);
             cluster.run();
             match (cluster.ended.last(), stored) {
                 (Some((request, Ended::Put { .. })), None) => assert_eq!(*request, asked),
@@ -93,8 +141,8 @@ fn whoever_only_asks_learns_whether_there_are_enough_replicas() {
             }
         }
         // Holders are told of the higher number all the same, and keep it.
-        assert_eq!(cluster.wanted(1), [5; 3], "{delivery:?}");
-        assert_eq!(cluster.wanted(2), [0; 0]);
+        assert_eq!(cluster.wanted(1), [Wanted::bare(5); 3], "{delivery:?}");
+        assert_eq!(cluster.wanted(2), []);
         assert!(cluster.targets.iter().all(|t| t.incoming().reservations().is_empty()));
     }
 }
@@ -434,20 +482,22 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// Whatever is lost, late or damaged: a put that is done has its replicas, and each that counts knows of
-    /// how many.
+    /// how many, and of its claim.
     #[test]
     fn an_acknowledged_put_is_known_for_its_number_by_as_many(
         fate in any_fate(),
         unicast: bool,
-        puts in prop::collection::vec((1u8..=6, 0u64..3), 1..8),
+        puts in prop::collection::vec((1u8..=6, any::<bool>(), 0u64..3), 1..8),
     ) {
         let delivery = if unicast { Delivery::Unicast } else { Delivery::Multicast };
         let mut cluster = TestCluster::new(delivery, 9, 1, fate);
-        for (replicas, n) in puts {
-            let request = cluster.put_on(replicas, n);
+        for (replicas, is_named, n) in puts {
+            let claim = if is_named { Claim::Names } else { Claim::Bare };
+            let put = Wanted { replicas, claim };
+            let request = cluster.put_for(put, n);
             cluster.run();
             if matches!(cluster.ended.last(), Some((r, Ended::Put { .. })) if *r == request) {
-                let told = cluster.wanted(n).into_iter().filter(|wanted| *wanted >= replicas);
+                let told = cluster.wanted(n).into_iter().filter(|wanted| wanted.covers(put));
                 prop_assert!(told.count() >= usize::from(replicas), "{:?}", cluster.wanted(n));
             }
         }

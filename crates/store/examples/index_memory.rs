@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use bytes::Bytes;
-use slotcast_protocol::ChunkId;
+use slotcast_protocol::{ChunkId, Claim};
 use slotcast_store::{
     Config, Content, Effect, Identity, Input, Op, OpId, Output, SegmentId, Store, Ticket, Work,
 };
@@ -186,7 +186,7 @@ fn main() {
     let start = Instant::now();
     for (ticket, contents) in (0..).zip(contents.chunks(16)) {
         for content in contents {
-            let put = Input::Put(Ticket(ticket), content.clone(), None);
+            let put = Input::Put(Ticket(ticket), content.clone(), None, Claim::Bare);
             target.store.handle(put, &mut target.effects);
         }
         target.run();

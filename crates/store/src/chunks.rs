@@ -3,16 +3,16 @@
 use slotcast_protocol::ChunkId;
 
 use crate::index::{Live, Place};
-use crate::record::HEADER;
+use crate::record::{HEADER, wanted_from};
 use crate::segments::Segments;
 use crate::table::{MAX_VALUE, Table, Value};
 
-/// Bits of the number of replicas, 0 to 8, and one for what cannot be read.
-const STATE_BITS: u32 = 5;
-const UNREADABLE: u128 = 1 << 4;
+/// Bits of what is wanted, as they are in a record, and one for what cannot be read.
+const STATE_BITS: u32 = 6;
+const UNREADABLE: u128 = 1 << 5;
 
-/// Bits of a place, in lines of 64 bytes: segments of 256 TiB together.
-pub(crate) const PLACE_BITS: u32 = 42;
+/// Bits of a place, in lines of 64 bytes: segments of 128 TiB together.
+pub(crate) const PLACE_BITS: u32 = 41;
 
 /// How what is known of a chunk becomes the value of a row: state, length and place, behind one another from the
 /// least bit on. A place is the number of a slot times the lines of a segment, and the line in the segment.
@@ -42,7 +42,7 @@ impl Format {
         let place = u64::from(slot) * self.lines + line;
         let unreadable = if live.is_unreadable { UNREADABLE } else { 0 };
         let bits = u128::from(place) << self.length_bits | u128::from(live.length);
-        let bits = bits << STATE_BITS | unreadable | u128::from(live.replicas);
+        let bits = bits << STATE_BITS | unreadable | u128::from(live.wanted.to_byte());
         let mut value = [0; MAX_VALUE];
         value[..self.bytes].copy_from_slice(&bits.to_le_bytes()[..self.bytes]);
         value
@@ -62,7 +62,7 @@ impl Format {
                 offset: u32::try_from(line * HEADER as u64).expect("a segment is short"),
             },
             length: u32::try_from(length).expect("a chunk is short"),
-            replicas: (bits & (UNREADABLE - 1)) as u8,
+            wanted: wanted_from((bits & (UNREADABLE - 1)) as u8),
             is_unreadable: bits & UNREADABLE != 0,
         }
     }
@@ -72,7 +72,7 @@ fn narrowed(bits: u128) -> u64 {
     u64::try_from(bits).expect("it has fewer bits")
 }
 
-/// Segments that a store can have whose segments have this size, in bytes: 256 TiB of them.
+/// Segments that a store can have whose segments have this size, in bytes: 128 TiB of them.
 pub(crate) fn max_segments(segment_size: u64) -> u32 {
     let slots = (1 << PLACE_BITS) / (segment_size / HEADER as u64);
     u32::try_from(slots).unwrap_or(u32::MAX)
@@ -138,6 +138,8 @@ const _: () = assert!(STATE_BITS + 30 + PLACE_BITS <= 8 * MAX_VALUE as u32);
 
 #[cfg(test)]
 mod tests {
+    use slotcast_protocol::{Claim, Wanted};
+
     use super::*;
     use crate::io::SegmentId;
 
@@ -154,7 +156,9 @@ mod tests {
             {
                 let place = Place { segment: SegmentId(segment), offset };
                 let length = u32::try_from(length).expect("32 bits");
-                let live = Live { place, length, replicas: n * 2, is_unreadable: n % 2 == 0 };
+                let claim = if n < 3 { Claim::Names } else { Claim::Bare };
+                let wanted = Wanted { replicas: n * 2, claim };
+                let live = Live { place, length, wanted, is_unreadable: n % 2 == 0 };
                 let chunk = ChunkId([n; 32]);
                 chunks.set(&chunk, &live, &segments);
                 assert_eq!(chunks.get(&chunk, &segments), Some(live));
@@ -171,6 +175,6 @@ mod tests {
             assert!(last <= 1 << PLACE_BITS, "{size}");
         }
         assert_eq!(Format::of(64 << 20).bytes, 9);
-        assert_eq!(max_segments(64 << 20), 4 << 20);
+        assert_eq!(max_segments(64 << 20), 2 << 20);
     }
 }

@@ -3,10 +3,10 @@
 use alloc::vec::Vec;
 
 use bytes::Bytes;
-use slotcast_protocol::ChunkId;
+use slotcast_protocol::{ChunkId, Wanted};
 
 use crate::io::{Op, SegmentId};
-use crate::record::{CHECK, HEADER, Identity, Kind, REPLICA_LIMIT, Record, replicas_from};
+use crate::record::{CHECK, HEADER, Identity, Kind, REPLICA_LIMIT, Record, wanted_from};
 
 /// A record and where it lies in its segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,19 +20,19 @@ pub(crate) const ENTRY: usize = 48;
 const TRAILER: usize = 64;
 const MAGIC: [u8; 4] = *b"SLCF";
 const REMOVAL: u32 = 1 << 31;
-/// Records begin at multiples of 64: these bits of an offset say how many replicas are wanted.
-const REPLICAS: u32 = 0xf;
+/// Records begin at multiples of 64: these bits of an offset say what is wanted, as a byte of [`Wanted`] does.
+const WANTED: u32 = 0x1f;
 
 impl Entry {
     /// As in a footer.
     pub(crate) fn encode(&self) -> [u8; ENTRY] {
         let Entry { record, offset } = self;
         let removal = if record.kind == Kind::Removal { REMOVAL } else { 0 };
-        debug_assert!(offset & REPLICAS == 0, "a record begins at a multiple of 64");
+        debug_assert!(offset & WANTED == 0, "a record begins at a multiple of 64");
         let mut bytes = [0; ENTRY];
         bytes[..32].copy_from_slice(&record.chunk.0);
         bytes[32..40].copy_from_slice(&record.sequence.to_le_bytes());
-        bytes[40..44].copy_from_slice(&(offset | u32::from(record.replicas)).to_le_bytes());
+        bytes[40..44].copy_from_slice(&(offset | u32::from(record.wanted.to_byte())).to_le_bytes());
         bytes[44..].copy_from_slice(&(record.length | removal).to_le_bytes());
         bytes
     }
@@ -41,15 +41,15 @@ impl Entry {
     pub(crate) fn decode(bytes: &[u8; ENTRY]) -> Entry {
         let number = |at: usize| u32::from_le_bytes(*bytes[at..].first_chunk().expect("48 bytes"));
         let (offset, length) = (number(40), number(44));
-        let [replicas, ..] = (offset & REPLICAS).to_le_bytes();
+        let [wanted, ..] = (offset & WANTED).to_le_bytes();
         let record = Record {
             kind: if length & REMOVAL == 0 { Kind::Put } else { Kind::Removal },
             chunk: ChunkId(*bytes.first_chunk().expect("48 bytes")),
             sequence: u64::from(number(36)) << 32 | u64::from(number(32)),
             length: length & !REMOVAL,
-            replicas: replicas_from(replicas),
+            wanted: wanted_from(wanted),
         };
-        Entry { record, offset: offset & !REPLICAS }
+        Entry { record, offset: offset & !WANTED }
     }
 }
 
@@ -139,7 +139,8 @@ impl Trailer {
 }
 
 const _: () = assert!(TRAILER == HEADER, "both are one line");
-const _: () = assert!(REPLICA_LIMIT as u32 <= REPLICAS && REPLICAS < HEADER as u32);
+const _: () =
+    assert!(Wanted::named(REPLICA_LIMIT).to_byte() as u32 <= WANTED && WANTED < HEADER as u32);
 
 #[cfg(test)]
 mod tests {
@@ -149,17 +150,17 @@ mod tests {
     #[test]
     fn a_footer_comes_back_whole_or_not_at_all() {
         let identity = Identity([3; 32]);
-        let record = |kind, n: u8, length, replicas| Record {
+        let record = |kind, n: u8, length, wanted| Record {
             kind,
             chunk: ChunkId([n; 32]),
             sequence: u64::from(n),
             length,
-            replicas,
+            wanted,
         };
         let entries = vec![
-            Entry { record: record(Kind::Put, 1, 5000, 8), offset: 0 },
-            Entry { record: record(Kind::Removal, 2, 0, 0), offset: 5120 },
-            Entry { record: record(Kind::Put, 3, 64, 0), offset: 5184 },
+            Entry { record: record(Kind::Put, 1, 5000, Wanted::named(8)), offset: 0 },
+            Entry { record: record(Kind::Removal, 2, 0, Wanted::bare(0)), offset: 5120 },
+            Entry { record: record(Kind::Put, 3, 64, Wanted::bare(8)), offset: 5184 },
         ];
         let bytes = encode(&entries, 8192, &identity);
         assert_eq!(bytes.len() as u64, length(3));

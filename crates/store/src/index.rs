@@ -2,8 +2,8 @@
 
 mod filling;
 
-use slotcast_protocol::ChunkId;
 use slotcast_protocol::ranges::RangeSum;
+use slotcast_protocol::{ChunkId, Wanted};
 
 use crate::chunks::Chunks;
 use crate::footer::Entry;
@@ -26,7 +26,7 @@ pub(crate) struct Live {
     pub(crate) place: Place,
     pub(crate) length: u32,
     /// As in its record.
-    pub(crate) replicas: u8,
+    pub(crate) wanted: Wanted,
     /// The disk could not read it when that was last tried: it does not count as stored, and its record is kept,
     /// since it may be readable another time.
     pub(crate) is_unreadable: bool,
@@ -96,11 +96,11 @@ impl Index {
         match is_unreadable {
             true => {
                 self.unreadable += 1;
-                self.sums.remove(chunk, live.replicas);
+                self.sums.remove(chunk, live.wanted);
             }
             false => {
                 self.unreadable -= 1;
-                self.sums.add(chunk, live.replicas);
+                self.sums.add(chunk, live.wanted);
             }
         }
         true
@@ -163,10 +163,10 @@ impl Index {
             self.set_void(&chunk, self.void_of(&chunk).and_a_put());
         }
         self.drop_removal(&chunk);
-        let Record { length, replicas, .. } = record;
-        let live = Live { place, length, replicas, is_unreadable: false };
+        let Record { length, wanted, .. } = record;
+        let live = Live { place, length, wanted, is_unreadable: false };
         self.chunks.set(&chunk, &live, &self.segments);
-        self.sums.add(&chunk, replicas);
+        self.sums.add(&chunk, wanted);
         self.live_bytes += u64::from(length);
         self.segments.holds(place.segment, record.extent());
     }
@@ -206,7 +206,7 @@ impl Index {
     fn count_out(&mut self, chunk: &ChunkId, live: &Live) {
         self.unreadable -= usize::from(live.is_unreadable);
         if !live.is_unreadable {
-            self.sums.remove(chunk, live.replicas);
+            self.sums.remove(chunk, live.wanted);
         }
         self.live_bytes -= u64::from(live.length);
         self.segments.voids(live.place.segment, extent_of(live.length));
@@ -267,7 +267,7 @@ const REMOVAL_EXTENT: u64 = crate::record::HEADER as u64;
 
 fn extent_of(length: u32) -> u64 {
     let chunk = ChunkId([0; 32]);
-    Record { kind: Kind::Put, chunk, sequence: 0, length, replicas: 0 }.extent()
+    Record { kind: Kind::Put, chunk, sequence: 0, length, wanted: Wanted::bare(0) }.extent()
 }
 
 #[cfg(test)]

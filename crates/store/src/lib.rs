@@ -40,6 +40,7 @@
 //!
 //! ```
 //! use slotcast_faults::SimulatedDisk;
+//! use slotcast_protocol::Claim;
 //! use slotcast_store::{Config, Content, Effect, Identity, Input, Store, Ticket};
 //!
 //! /// Carries out what the store asks of the disk until there is no more, and returns what it found.
@@ -72,7 +73,7 @@
 //!
 //! let content = Content::of("to be kept".into());
 //! let mut effects = Vec::new();
-//! store.handle(Input::Put(Ticket(1), content.clone(), None), &mut effects);
+//! store.handle(Input::Put(Ticket(1), content.clone(), None, Claim::Bare), &mut effects);
 //! let stored = Effect::Stored { ticket: Ticket(1), already: false };
 //! assert_eq!(run(&mut store, &mut disk, effects), [stored]);
 //!

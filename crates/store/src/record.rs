@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use slotcast_protocol::{ChunkId, MAX_REPLICAS};
+use slotcast_protocol::{ChunkId, MAX_REPLICAS, Wanted};
 
 /// The identity of a store: 32 random bytes, made when it is formatted and kept with it. It keys the
 /// checks of its records, so nobody outside can make content that looks like one.
@@ -54,13 +54,13 @@ pub(crate) struct Record {
     pub(crate) sequence: u64,
     /// Length of the content.
     pub(crate) length: u32,
-    /// How many targets are to hold the chunk; 0 for the cluster's number.
-    pub(crate) replicas: u8,
+    /// How many targets are to hold the chunk, 0 for the cluster's number, and who wants it kept.
+    pub(crate) wanted: Wanted,
 }
 
-/// A number of replicas as it was read: more than can be wanted is taken for the most.
-pub(crate) fn replicas_from(byte: u8) -> u8 {
-    byte.min(REPLICA_LIMIT)
+/// What is wanted, as it was read. What can not be is taken for the most.
+pub(crate) fn wanted_from(byte: u8) -> Wanted {
+    Wanted::from_byte(byte).unwrap_or(Wanted::bare(REPLICA_LIMIT))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "at most 8")]
@@ -84,7 +84,7 @@ impl Record {
             Kind::Put => 1,
             Kind::Removal => 2,
         };
-        bytes[5] = self.replicas;
+        bytes[5] = self.wanted.to_byte();
         bytes[8..12].copy_from_slice(&self.length.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.sequence.to_le_bytes());
         bytes[24..56].copy_from_slice(&self.chunk.0);
@@ -108,7 +108,7 @@ impl Record {
         };
         Some(Record {
             kind,
-            replicas: replicas_from(bytes[5]),
+            wanted: wanted_from(bytes[5]),
             length: u32::from_le_bytes(*bytes[8..].first_chunk()?),
             sequence: u64::from_le_bytes(*bytes[16..].first_chunk()?),
             chunk: ChunkId(*bytes[24..].first_chunk()?),
@@ -123,7 +123,8 @@ mod tests {
     #[test]
     fn only_the_store_that_wrote_a_record_reads_it() {
         let chunk = ChunkId([7; 32]);
-        let record = Record { kind: Kind::Put, chunk, sequence: 3, length: 1000, replicas: 5 };
+        let record =
+            Record { kind: Kind::Put, chunk, sequence: 3, length: 1000, wanted: Wanted::named(5) };
         let (mine, other) = (Identity([1; 32]), Identity([2; 32]));
         let bytes = record.encode(&mine);
         assert_eq!(Record::decode(&bytes, &mine), Some(record));
@@ -144,7 +145,7 @@ mod tests {
             chunk: ChunkId([7; 32]),
             sequence: 0x0203,
             length: 0x0405,
-            replicas: 0,
+            wanted: Wanted::bare(0),
         };
         let mut expected = [0; HEADER - CHECK];
         expected[..5].copy_from_slice(b"SLC1\x01");
@@ -154,10 +155,38 @@ mod tests {
         assert_eq!(record.encode(&Identity([1; 32]))[..HEADER - CHECK], expected);
     }
 
+    /// Records of before there were claims have no such bit: what they hold is kept until somebody removes it.
+    #[test]
+    fn a_record_without_a_claim_is_bare() {
+        let identity = Identity([1; 32]);
+        for (byte, expected) in [
+            (0, Wanted::bare(0)),
+            (3, Wanted::bare(3)),
+            (0x10, Wanted::named(0)),
+            (0x18, Wanted::named(8)),
+            (9, Wanted::bare(8)),
+            (0x19, Wanted::bare(8)),
+            (0x33, Wanted::bare(8)),
+        ] {
+            let mut bytes = [0; HEADER];
+            bytes[..6].copy_from_slice(&[b'S', b'L', b'C', b'1', 1, byte]);
+            let check = identity.check(&bytes[..HEADER - CHECK]);
+            bytes[HEADER - CHECK..].copy_from_slice(&check);
+            let record = Record::decode(&bytes, &identity).expect("a header");
+            assert_eq!(record.wanted, expected, "{byte:#x}");
+        }
+    }
+
     #[test]
     fn records_take_whole_lines() {
         let chunk = ChunkId([0; 32]);
-        let record = |length| Record { kind: Kind::Put, chunk, sequence: 0, length, replicas: 0 };
+        let record = |length| Record {
+            kind: Kind::Put,
+            chunk,
+            sequence: 0,
+            length,
+            wanted: Wanted::bare(0),
+        };
         assert_eq!((record(0).extent(), record(0).padding()), (64, 0));
         assert_eq!((record(1).extent(), record(1).padding()), (128, 63));
         assert_eq!((record(64).extent(), record(64).padding()), (128, 0));

@@ -140,6 +140,8 @@ impl Scan {
 mod tests {
     use alloc::vec;
 
+    use slotcast_protocol::Wanted;
+
     use super::*;
     use crate::content::Content;
 
@@ -163,7 +165,7 @@ mod tests {
                 chunk: content.chunk(),
                 sequence: 1,
                 length: u32::try_from(length).expect("short"),
-                replicas: 0,
+                wanted: Wanted::bare(0),
             };
             segment[place..place + HEADER].copy_from_slice(&record.encode(&IDENTITY));
         }

@@ -9,8 +9,8 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use slotcast_protocol::ChunkId;
 use slotcast_protocol::ranges::RangeSum;
+use slotcast_protocol::{ChunkId, Claim, Wanted};
 
 pub(crate) use reading::{TRIES, content_at};
 
@@ -69,9 +69,10 @@ impl Config {
 /// What a store is told.
 #[derive(Debug)]
 pub enum Input {
-    /// Store this; so many targets are to hold it, or as many as the cluster's number says. If it is stored
-    /// for fewer, it is written anew.
-    Put(Ticket, Content, Option<u8>),
+    /// Store this; so many targets are to hold it, or as many as the cluster's number says, and it is kept for
+    /// whom the claim says. If it is stored for fewer or with a lower claim, it is written anew, for the higher of
+    /// both.
+    Put(Ticket, Content, Option<u8>, Claim),
     /// Fetch this.
     Get(Ticket, ChunkId),
     /// Remove this.
@@ -119,11 +120,11 @@ pub enum Effect {
         existed: bool,
     },
     /// A stored chunk turned out not to be what its name says: it is not stored here any more, and other
-    /// replicas must make up for it. So many targets were to hold it.
-    Lost(ChunkId, u8),
+    /// replicas must make up for it. This was wanted of it.
+    Lost(ChunkId, Wanted),
     /// The disk could not read a stored chunk, however often that was tried: it does not count as stored until
-    /// somebody fetches it after all, or puts it again. So many targets were to hold it.
-    Unreadable(ChunkId, u8),
+    /// somebody fetches it after all, or puts it again. This was wanted of it.
+    Unreadable(ChunkId, Wanted),
 }
 
 /// Why something was not written.
@@ -353,12 +354,23 @@ impl Store {
 
     /// How many targets are to hold a chunk that is stored here.
     pub fn replicas(&self, chunk: &ChunkId) -> Option<u8> {
-        self.index.get(chunk).map(|live| self.meant(live.replicas))
+        self.wanted(chunk).map(|wanted| wanted.replicas)
+    }
+
+    /// Who wants a chunk kept that is stored here.
+    pub fn claim(&self, chunk: &ChunkId) -> Option<Claim> {
+        self.wanted(chunk).map(|wanted| wanted.claim)
+    }
+
+    /// Both of these.
+    pub fn wanted(&self, chunk: &ChunkId) -> Option<Wanted> {
+        self.index.get(chunk).map(|live| self.meant(live.wanted))
     }
 
     /// What a record means by its number.
-    fn meant(&self, replicas: u8) -> u8 {
-        if replicas == 0 { self.config.replicas } else { replicas }
+    fn meant(&self, wanted: Wanted) -> Wanted {
+        let replicas = if wanted.replicas == 0 { self.config.replicas } else { wanted.replicas };
+        Wanted { replicas, ..wanted }
     }
 
     /// What is stored of the names whose first `bits` bits, 0 to 14, are `range`. O(1).
@@ -374,8 +386,8 @@ impl Store {
     /// Takes an input, and appends what follows from it to `effects`.
     pub fn handle(&mut self, input: Input, effects: &mut Vec<Effect>) {
         match input {
-            Input::Put(ticket, content, replicas) => {
-                self.put(ticket, &content, replicas, effects);
+            Input::Put(ticket, content, replicas, claim) => {
+                self.put(ticket, &content, (replicas, claim), effects);
             }
             Input::Get(ticket, chunk) => self.get(ticket, chunk, effects),
             Input::Remove(ticket, chunk) => self.remove(ticket, chunk, effects),

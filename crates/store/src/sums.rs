@@ -3,8 +3,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use slotcast_protocol::ChunkId;
 use slotcast_protocol::ranges::{RANGE_BITS, RangeSum, chunk_sum, range_of};
+use slotcast_protocol::{ChunkId, Wanted};
 
 /// The sums of ranges of all widths, from that of all names to the finest ones: 512 KiB.
 #[derive(Debug)]
@@ -21,8 +21,8 @@ impl Default for Sums {
 
 impl Sums {
     /// A chunk is stored from now on. O(1).
-    pub(crate) fn add(&mut self, chunk: &ChunkId, replicas: u8) {
-        let sum = chunk_sum(chunk, replicas);
+    pub(crate) fn add(&mut self, chunk: &ChunkId, wanted: Wanted) {
+        let sum = chunk_sum(chunk, wanted);
         self.change(chunk, |range| {
             range.sum = range.sum.wrapping_add(sum);
             range.chunks += 1;
@@ -30,10 +30,10 @@ impl Sums {
     }
 
     /// A chunk is stored, as [`Sums::fold`] will make known. O(1).
-    pub(crate) fn add_finest(&mut self, chunk: &ChunkId, replicas: u8) {
+    pub(crate) fn add_finest(&mut self, chunk: &ChunkId, wanted: Wanted) {
         let at = (1 << RANGE_BITS) + range_of(chunk, RANGE_BITS) as usize;
         let range = &mut self.ranges[at];
-        range.sum = range.sum.wrapping_add(chunk_sum(chunk, replicas));
+        range.sum = range.sum.wrapping_add(chunk_sum(chunk, wanted));
         range.chunks += 1;
     }
 
@@ -47,8 +47,8 @@ impl Sums {
     }
 
     /// It is not any more. O(1).
-    pub(crate) fn remove(&mut self, chunk: &ChunkId, replicas: u8) {
-        let sum = chunk_sum(chunk, replicas);
+    pub(crate) fn remove(&mut self, chunk: &ChunkId, wanted: Wanted) {
+        let sum = chunk_sum(chunk, wanted);
         self.change(chunk, |range| {
             range.sum = range.sum.wrapping_sub(sum);
             range.chunks -= 1;

@@ -176,8 +176,8 @@ impl Member {
     /// [`Input::Wake`], so that many inputs can be given before it is looked for.
     pub fn handle(&mut self, now: Time, input: Input<'_>, effects: &mut Vec<Effect>) {
         match input {
-            Input::Request(number, Request::Put(content, replicas)) => {
-                self.put(now, number, content, replicas);
+            Input::Request(number, Request::Put(content, replicas, claim)) => {
+                self.put(now, number, content, (replicas, claim));
             }
             Input::Request(number, Request::Get(chunk)) => self.get(now, number, chunk),
             Input::Request(number, Request::Holders(chunk)) => self.find(now, number, chunk),
@@ -447,9 +447,9 @@ impl Member {
             Want::Release(chunks) => {
                 self.survey(now, target, Purpose::Release, SurveyAbout::Chunks(chunks));
             }
-            Want::Check(chunk, size, replicas) => self.check(now, target, (chunk, size), replicas),
-            Want::PutAgain(content, replicas) => self.put_again(now, target, content, replicas),
-            Want::Recover(chunk, replicas) => self.recover(now, target, chunk, replicas),
+            Want::Check(chunk, size, wanted) => self.check(now, target, (chunk, size), wanted),
+            Want::PutAgain(content, wanted) => self.put_again(now, target, content, wanted),
+            Want::Recover(chunk, wanted) => self.recover(now, target, chunk, wanted),
             Want::WakeRepair(time) => self.timers.at(time, Timer::Repair(target)),
             Want::Opened => {
                 self.opening -= 1;

@@ -6,7 +6,7 @@ use slotcast_object::{
     Key, Message, NameAnswer, NameFailure, NameRequest, RosterChange, Rosters, RowsError, RowsOpId,
     RowsOutput, VoterQuestion, Voters,
 };
-use slotcast_protocol::{Failure, GroupId, TargetId};
+use slotcast_protocol::{Claim, Failure, GroupId, TargetId};
 use slotcast_store::Content;
 use slotcast_units::Time;
 
@@ -85,7 +85,7 @@ impl Member {
                 naming.chunk_ended(now, number, true, &member.groups);
             });
         }
-        self.put(now, number, content, replicas);
+        self.put(now, number, content, (replicas, Claim::Bare));
     }
 
     /// The chunk of a put is stored, or will not be. True if that is for a name, which is told.

@@ -1,6 +1,6 @@
 //! The repair of this node's targets: what it puts and fetches, and when it scans.
 
-use slotcast_protocol::{ChunkId, GroupId, Message, RepairInput, RepairOutcome, TargetId};
+use slotcast_protocol::{ChunkId, GroupId, Message, RepairInput, RepairOutcome, TargetId, Wanted};
 use slotcast_store::Content;
 use slotcast_units::{Size, Time};
 
@@ -33,14 +33,14 @@ impl Member {
         now: Time,
         target: TargetId,
         (chunk, size): (ChunkId, Size),
-        replicas: u8,
+        wanted: Wanted,
     ) {
         let passes_over = self.errs(Mistake::RepairForgets) && chunk.0[0].is_multiple_of(4);
         if passes_over || self.is_to_wait(now, target) {
             return self.repair_ended(now, target, chunk, RepairOutcome::Complete);
         }
-        let replicas = self.to_repair(replicas);
-        let request = self.start_check(now, (chunk, size), replicas);
+        let wanted = self.to_repair(wanted);
+        let request = self.start_check(now, (chunk, size), wanted);
         self.running.insert(request, Running::Check { target, chunk });
     }
 
@@ -50,22 +50,23 @@ impl Member {
         now: Time,
         target: TargetId,
         content: Content,
-        replicas: u8,
+        wanted: Wanted,
     ) {
         if self.is_to_wait(now, target) {
             return self.repair_ended(now, target, content.chunk(), RepairOutcome::Complete);
         }
-        let request = self.start_put_again(now, &content, self.to_repair(replicas));
+        let request = self.start_put_again(now, &content, self.to_repair(wanted));
         self.running.insert(request, Running::PutAgain { target, content, made: false });
     }
 
-    pub(super) fn to_repair(&self, wanted: u8) -> u8 {
-        if self.errs(Mistake::RepairKnowsOneNumber) { 2 } else { wanted }
+    pub(super) fn to_repair(&self, wanted: Wanted) -> Wanted {
+        let knows_one = self.errs(Mistake::RepairKnowsOneNumber);
+        if knows_one { Wanted { replicas: 2, ..wanted } } else { wanted }
     }
 
-    pub(super) fn recover(&mut self, now: Time, target: TargetId, chunk: ChunkId, replicas: u8) {
+    pub(super) fn recover(&mut self, now: Time, target: TargetId, chunk: ChunkId, wanted: Wanted) {
         let request = self.start_get(now, chunk);
-        self.running.insert(request, Running::Recover { target, chunk, replicas, content: None });
+        self.running.insert(request, Running::Recover { target, chunk, wanted, content: None });
     }
 
     pub(super) fn repair_ended(
@@ -118,7 +119,7 @@ impl Member {
             self.link().is_some_and(|link| link.has_failed(by, asked.group))
         };
         if !is_its_own && !may_never_end {
-            let input = RepairInput::Heard(asked.chunk, asked.replicas);
+            let input = RepairInput::Heard(asked.chunk, asked.wanted());
             self.tell_target(now, target, TargetInput::Repair(input));
         }
     }

@@ -3,8 +3,8 @@
 
 use slotcast_protocol::tape::{InitiatorEntry, InitiatorHeard};
 use slotcast_protocol::{
-    ChunkId, Failure, GroupId, InitiatorEffect, InitiatorInput, Members, RepairOutcome, RequestId,
-    TargetId,
+    ChunkId, Claim, Failure, GroupId, InitiatorEffect, InitiatorInput, Members, RepairOutcome,
+    RequestId, TargetId, Wanted,
 };
 use slotcast_store::Content;
 use slotcast_transport::Purpose;
@@ -31,7 +31,7 @@ pub(super) enum Running {
     /// The repair of a target puts again; whether a replica had to be made.
     PutAgain { target: TargetId, content: Content, made: bool },
     /// The repair of a target fetches what was lost.
-    Recover { target: TargetId, chunk: ChunkId, replicas: u8, content: Option<Content> },
+    Recover { target: TargetId, chunk: ChunkId, wanted: Wanted, content: Option<Content> },
 }
 
 impl Running {
@@ -54,12 +54,12 @@ impl Member {
         now: Time,
         number: RequestNumber,
         content: Content,
-        replicas: Option<u8>,
+        wanted: (Option<u8>, Claim),
     ) {
         let (what, before) = ((content.chunk(), size_of(&content)), self.initiator_effects.len());
         let effects = &mut self.initiator_effects;
-        let request = self.initiator.put_on(now, replicas, what, &self.groups, effects);
-        self.record(now, InitiatorHeard::Put(what.0, what.1, replicas), before);
+        let request = self.initiator.put_on(now, wanted, what, &self.groups, effects);
+        self.record(now, InitiatorHeard::Put(what.0, what.1, wanted), before);
         self.running.insert(request, Running::Put(content, number));
     }
 
@@ -81,12 +81,12 @@ impl Member {
         &mut self,
         now: Time,
         content: &Content,
-        replicas: u8,
+        wanted: Wanted,
     ) -> RequestId {
         let (what, before) = ((content.chunk(), size_of(content)), self.initiator_effects.len());
         let effects = &mut self.initiator_effects;
-        let request = self.initiator.put_again(now, replicas, what, &self.groups, effects);
-        self.record(now, InitiatorHeard::PutAgain(what.0, what.1, replicas), before);
+        let request = self.initiator.put_again(now, wanted, what, &self.groups, effects);
+        self.record(now, InitiatorHeard::PutAgain(what.0, what.1, wanted), before);
         request
     }
 
@@ -95,12 +95,12 @@ impl Member {
         &mut self,
         now: Time,
         what: (ChunkId, Size),
-        replicas: u8,
+        wanted: Wanted,
     ) -> RequestId {
         let before = self.initiator_effects.len();
         let effects = &mut self.initiator_effects;
-        let request = self.initiator.check(now, replicas, what, &self.groups, effects);
-        self.record(now, InitiatorHeard::Check(what.0, what.1, replicas), before);
+        let request = self.initiator.check(now, wanted, what, &self.groups, effects);
+        self.record(now, InitiatorHeard::Check(what.0, what.1, wanted), before);
         request
     }
 
@@ -282,13 +282,13 @@ impl Member {
                 };
                 self.repair_ended(now, target, content.chunk(), outcome);
             }
-            (Some(Running::Recover { target, content: Some(content), replicas, .. }), None) => {
+            (Some(Running::Recover { target, content: Some(content), wanted, .. }), None) => {
                 if self.is_to_wait(now, target) {
                     // It is not held here, and those who hold it count a replica here: no scan would find it.
                     let chunk = content.chunk();
                     return self.repair_ended(now, target, chunk, RepairOutcome::Failed);
                 }
-                self.put_again(now, target, content, replicas);
+                self.put_again(now, target, content, wanted);
             }
             (Some(Running::Recover { target, chunk, .. }), failure) => {
                 let outcome = match failure {

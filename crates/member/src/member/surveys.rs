@@ -4,7 +4,9 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use slotcast_protocol::{ChunkId, GroupId, Members, RepairInput, TargetId, keepers, ranges};
+use slotcast_protocol::{
+    ChunkId, GroupId, Members, RepairInput, TargetId, Wanted, keepers, ranges,
+};
 use slotcast_transport::{Survey, SurveyAbout, SurveyReply, SurveySays};
 use slotcast_units::Time;
 
@@ -161,8 +163,8 @@ impl Member {
                     return self.tell_target(now, surveying.target, input);
                 };
                 let forgets = self.errs(Mistake::RepairForgets);
-                let enough = (0..).zip(chunks).filter(|(bit, (chunk, replicas))| {
-                    self.is_on_enough(&surveying, *bit, *replicas)
+                let enough = (0..).zip(chunks).filter(|(bit, (chunk, wanted))| {
+                    self.is_on_enough(&surveying, *bit, *wanted)
                         || forgets && chunk.0[0].is_multiple_of(4)
                 });
                 let enough = enough.fold(0, |all, (bit, _)| all | 1 << bit);
@@ -193,7 +195,7 @@ impl Member {
     /// Of the chunks of a survey: those of which its target is no keeper, and those of which it is one. Neither of what
     /// is to be removed, unless every member that takes puts has answered, and none of them has become another one
     /// meanwhile.
-    fn surplus(&self, surveying: &Surveying, chunks: &[(ChunkId, u8)]) -> (u32, u32) {
+    fn surplus(&self, surveying: &Surveying, chunks: &[(ChunkId, Wanted)]) -> (u32, u32) {
         let (group, own) = self.groups.seat(surveying.target);
         let takers = self.groups.members_for_puts(group);
         let counts_silent = self.errs(Mistake::RemovesWhileSilent);
@@ -220,10 +222,10 @@ impl Member {
             };
             let mut holders = Members::NONE;
             takers.iter().filter(holds).for_each(|position| holders.insert(position));
-            let keepers = keepers(&self.groups, group, (chunk, *wanted), holders);
+            let keepers = keepers(&self.groups, group, (chunk, wanted.replicas), holders);
             let is_surplus = match keepers {
                 Some(_) if self.errs(Mistake::ReleasedCounts) => {
-                    self.groups.domains_of(group, holders) > usize::from(*wanted)
+                    self.groups.domains_of(group, holders) > usize::from(wanted.replicas)
                 }
                 Some(keepers) => !keepers.contains(own),
                 None => false,
@@ -235,7 +237,7 @@ impl Member {
     }
 
     /// Whether a chunk of a survey, that of this bit, is on so many members of different failure domains.
-    fn is_on_enough(&self, surveying: &Surveying, bit: u32, replicas: u8) -> bool {
+    fn is_on_enough(&self, surveying: &Surveying, bit: u32, wanted: Wanted) -> bool {
         let (_, own) = self.groups.seat(surveying.target);
         let counts = self.targets.get(&surveying.target).is_some_and(StorageTarget::counts);
         let mut holders = if counts { Members::only(own) } else { Members::NONE };
@@ -251,7 +253,7 @@ impl Member {
         // Where there are fewer failure domains, a chunk is on as many as there are. Further ones come with another map.
         let takers = groups.members_for_puts(surveying.group);
         let possible = groups.domains_of(surveying.group, takers).max(1);
-        let replicas = usize::from(self.to_repair(replicas));
+        let replicas = usize::from(self.to_repair(wanted).replicas);
         groups.domains_of(surveying.group, holders) >= replicas.min(possible)
     }
 }

@@ -3,7 +3,7 @@
 use core::ops::Bound;
 
 use slotcast_protocol::ranges::RangeSum;
-use slotcast_protocol::{ChunkId, Holdings, Inventory};
+use slotcast_protocol::{ChunkId, Claim, Holdings, Inventory, Wanted};
 use slotcast_store::Store;
 use slotcast_units::{Rate, Size};
 
@@ -25,6 +25,10 @@ impl Holdings for Shelf<'_> {
         // What is being removed can be read, and does not count any more.
         self.0.replicas(chunk).filter(|_| !self.1.removes(chunk)).unwrap_or(0)
     }
+
+    fn claim_of(&self, chunk: &ChunkId) -> Claim {
+        self.0.claim(chunk).unwrap_or(Claim::Bare)
+    }
 }
 
 /// The same, as its repair sees it.
@@ -40,8 +44,8 @@ impl Inventory for Stock<'_> {
         self.0.chunks(first).find(|chunk| excluded != Some(*chunk))
     }
 
-    fn wanted(&self, chunk: &ChunkId) -> Option<u8> {
-        self.0.replicas(chunk)
+    fn wanted(&self, chunk: &ChunkId) -> Option<Wanted> {
+        self.0.wanted(chunk)
     }
 
     fn size(&self, chunk: &ChunkId) -> Option<Size> {

@@ -21,9 +21,9 @@ use alloc::vec::Vec;
 
 use slotcast_protocol::tape::TargetEntry;
 use slotcast_protocol::{
-    ChunkId, Intake, Membership, Message, PutAccept, Repair, RepairEffect, RepairInput,
+    ChunkId, Claim, Intake, Membership, Message, PutAccept, Repair, RepairEffect, RepairInput,
     RepairProgress, RepairStatistics, RequestId, Target, TargetEffect, TargetId,
-    TargetInput as NegotiatorInput,
+    TargetInput as NegotiatorInput, Wanted,
 };
 use slotcast_store::{
     Content, DiskError, Effect as StoreEffect, Input as StoreInput, OpId, Output, Statistics,
@@ -98,8 +98,8 @@ pub struct Circumstances {
 #[derive(Debug, Clone, Copy)]
 enum Asker {
     Request(RequestId),
-    /// The chunk is read, to be written anew for so many replicas.
-    Raise(RequestId, u8),
+    /// The chunk is read, to be written anew for this.
+    Raise(RequestId, Wanted),
     /// Repair reads; whether the chunk is to be put then.
     Repair(ChunkId, bool),
     /// A surplus replica is removed.
@@ -433,6 +433,11 @@ impl StorageTarget {
     /// How many targets are to hold a chunk, as it is stored here on stable storage; none if it is not.
     pub fn wanted(&self, chunk: &ChunkId) -> Option<u8> {
         self.store.replicas(chunk)
+    }
+
+    /// Who wants a chunk kept, as it is stored here on stable storage; none if it is not.
+    pub fn claim(&self, chunk: &ChunkId) -> Option<Claim> {
+        self.store.claim(chunk)
     }
 
     /// All chunks that are stored here, in the order of their names.

@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use slotcast_protocol::{ChunkId, RepairInput};
+use slotcast_protocol::{ChunkId, RepairInput, Wanted};
 use slotcast_store::{Input as StoreInput, Ticket, WriteError};
 use slotcast_units::{Span, Time};
 
@@ -26,8 +26,8 @@ enum Stage {
 #[derive(Debug)]
 pub(super) struct Releasing {
     stages: BTreeMap<ChunkId, Stage>,
-    /// What repair has asked for, in its order, with the wanted replicas of those that are released.
-    asked: Vec<(ChunkId, Option<u8>)>,
+    /// What repair has asked for, in its order, with what is wanted of those that are released.
+    asked: Vec<(ChunkId, Option<Wanted>)>,
     recent: Recent,
 }
 
@@ -84,7 +84,12 @@ impl StorageTarget {
     }
 
     /// Repair wants these removed: from now on this target says that it does not hold them, and the others are asked.
-    pub(super) fn release(&mut self, now: Time, chunks: Vec<(ChunkId, u8)>, outbox: &mut Outbox) {
+    pub(super) fn release(
+        &mut self,
+        now: Time,
+        chunks: Vec<(ChunkId, Wanted)>,
+        outbox: &mut Outbox,
+    ) {
         let mut released = Vec::new();
         for (chunk, wanted) in chunks {
             let may_begin = self.may_release(now, &chunk, wanted);
@@ -103,9 +108,9 @@ impl StorageTarget {
         }
     }
 
-    /// Whether nobody has asked for `chunk` of late, and it is stored here for so many replicas and will be.
-    fn may_release(&mut self, now: Time, chunk: &ChunkId, wanted: u8) -> bool {
-        let is_held = self.store.replicas(chunk) == Some(wanted) && !self.releasing.has(chunk);
+    /// Whether nobody has asked for `chunk` of late, and this is what it is stored here for and will be.
+    fn may_release(&mut self, now: Time, chunk: &ChunkId, wanted: Wanted) -> bool {
+        let is_held = self.store.wanted(chunk) == Some(wanted) && !self.releasing.has(chunk);
         let is_quiet = !self.store.is_changing(chunk) && !self.releasing.recent.has(now, chunk);
         is_held && self.counts() && (is_quiet || self.mistake == Some(Mistake::RemovesDespitePut))
     }
@@ -137,8 +142,8 @@ impl StorageTarget {
     }
 
     /// Whether no put has come between.
-    fn is_unchanged(&self, chunk: &ChunkId, wanted: u8) -> bool {
-        self.store.replicas(chunk) == Some(wanted) && !self.store.is_changing(chunk)
+    fn is_unchanged(&self, chunk: &ChunkId, wanted: Wanted) -> bool {
+        self.store.wanted(chunk) == Some(wanted) && !self.store.is_changing(chunk)
             || self.mistake == Some(Mistake::RemovesDespitePut)
     }
 

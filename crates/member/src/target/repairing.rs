@@ -34,8 +34,8 @@ impl StorageTarget {
                     let is_to_put = matches!(effect, RepairEffect::PutAgain(_));
                     self.fetch(now, chunk, is_to_put, outbox);
                 }
-                RepairEffect::Recover(chunk, replicas) => {
-                    outbox.wants.push((self.id, Want::Recover(chunk, replicas)));
+                RepairEffect::Recover(chunk, wanted) => {
+                    outbox.wants.push((self.id, Want::Recover(chunk, wanted)));
                 }
                 RepairEffect::WakeAt(time) => {
                     outbox.wants.push((self.id, Want::WakeRepair(time)));
@@ -50,8 +50,8 @@ impl StorageTarget {
         match (stock.size(&chunk), stock.wanted(&chunk)) {
             // An empty chunk is never sent: it has no replicas to make.
             (Some(Size::ZERO), _) => self.ended(now, chunk, RepairOutcome::Complete),
-            (Some(size), Some(replicas)) => {
-                outbox.wants.push((self.id, Want::Check(chunk, size, replicas)));
+            (Some(size), Some(wanted)) => {
+                outbox.wants.push((self.id, Want::Check(chunk, size, wanted)));
             }
             _ => self.ended(now, chunk, RepairOutcome::NotFound),
         }
@@ -74,10 +74,10 @@ impl StorageTarget {
         result: Result<Content, ReadError>,
         outbox: &mut Outbox,
     ) {
-        let wanted = self.store.replicas(&chunk);
+        let wanted = self.store.wanted(&chunk);
         let outcome = match (result, wanted) {
-            (Ok(content), Some(replicas)) if is_to_put => {
-                return outbox.wants.push((self.id, Want::PutAgain(content, replicas)));
+            (Ok(content), Some(wanted)) if is_to_put => {
+                return outbox.wants.push((self.id, Want::PutAgain(content, wanted)));
             }
             (Ok(_), None) if is_to_put => RepairOutcome::NotFound,
             (Ok(_), _) => RepairOutcome::Complete,

@@ -1,7 +1,8 @@
 //! A target's negotiator and its store: chunks that come are written, chunks that are asked for are read.
 
 use slotcast_protocol::{
-    AckOutcome, Message, RepairInput, RequestId, TargetEffect, TargetInput as NegotiatorInput,
+    AckOutcome, Claim, Message, RepairInput, RequestId, TargetEffect,
+    TargetInput as NegotiatorInput, Wanted,
 };
 use slotcast_store::{Content, Effect as StoreEffect, Input as StoreInput, ReadError, Ticket};
 use slotcast_units::{Size, Time};
@@ -55,18 +56,18 @@ impl StorageTarget {
                 self.tell_repair(now, RepairInput::Draining(self.membership.is_draining()));
             }
             StoreEffect::NotOpened(_) => outbox.wants.push((self.id, Want::Opened)),
-            StoreEffect::Lost(chunk, replicas) => {
+            StoreEffect::Lost(chunk, wanted) => {
                 let note = Note::ChunkLost { target: self.id, chunk };
                 outbox.effects.push(Effect::Note(note));
                 if self.mistake != Some(Mistake::LostNotRecovered) {
-                    self.tell_repair(now, RepairInput::Lost(chunk, replicas));
+                    self.tell_repair(now, RepairInput::Lost(chunk, wanted));
                 }
             }
-            StoreEffect::Unreadable(chunk, replicas) => {
+            StoreEffect::Unreadable(chunk, wanted) => {
                 let note = Note::ChunkUnreadable { target: self.id, chunk };
                 outbox.effects.push(Effect::Note(note));
                 if self.mistake != Some(Mistake::UnreadNotRecovered) {
-                    self.tell_repair(now, RepairInput::Lost(chunk, replicas));
+                    self.tell_repair(now, RepairInput::Lost(chunk, wanted));
                 }
             }
             StoreEffect::Stored { ticket, .. } => self.written(now, ticket, true),
@@ -91,8 +92,8 @@ impl StorageTarget {
     ) {
         match (self.asked.remove(&ticket), result) {
             (Some(Asker::Request(request)), result) => self.read(now, request, result),
-            (Some(Asker::Raise(request, replicas)), Ok(content)) => {
-                self.put(request, content, Some(replicas));
+            (Some(Asker::Raise(request, wanted)), Ok(content)) => {
+                self.put(request, content, Some(wanted));
             }
             (Some(Asker::Raise(request, _)), Err(_)) => {
                 self.tell(now, NegotiatorInput::Written { request, stable: false });
@@ -117,9 +118,13 @@ impl StorageTarget {
         }
     }
 
-    fn put(&mut self, request: RequestId, content: Content, replicas: Option<u8>) {
+    fn put(&mut self, request: RequestId, content: Content, wanted: Option<Wanted>) {
         let ticket = self.ticket(Asker::Request(request));
-        self.store.handle(StoreInput::Put(ticket, content, replicas), &mut self.store_effects);
+        // Who wants it is not told where a proxy has found the window: then it is kept.
+        let claim = wanted.map_or(Claim::Bare, |wanted| wanted.claim);
+        let replicas = wanted.map(|wanted| wanted.replicas);
+        let input = StoreInput::Put(ticket, content, replicas, claim);
+        self.store.handle(input, &mut self.store_effects);
     }
 
     /// A mistake: a chunk that is being written counts as stored.
@@ -164,19 +169,19 @@ impl StorageTarget {
                     self.tell_repair(now, RepairInput::Stored);
                 }
             }
-            TargetEffect::Write { request, replicas, chunk, .. } => {
+            TargetEffect::Write { request, wanted, chunk, .. } => {
                 self.keep(now, &chunk);
                 match self.arrived.remove(&request) {
                     Some(content) if self.tells_early(&content) => {
                         self.tell(now, NegotiatorInput::Written { request, stable: true });
                     }
-                    Some(content) => self.put(request, content, replicas),
+                    Some(content) => self.put(request, content, wanted),
                     None => self.tell(now, NegotiatorInput::Written { request, stable: false }),
                 }
             }
-            TargetEffect::Raise { request, chunk, replicas } => {
+            TargetEffect::Raise { request, chunk, wanted } => {
                 self.keep(now, &chunk);
-                let ticket = self.ticket(Asker::Raise(request, replicas));
+                let ticket = self.ticket(Asker::Raise(request, wanted));
                 self.store.handle(StoreInput::Get(ticket, chunk), &mut self.store_effects);
             }
             TargetEffect::Read { request, chunk, .. } => {

@@ -1,6 +1,6 @@
 //! What a target says when others ask what it holds.
 
-use slotcast_protocol::{ChunkId, Intake, Message};
+use slotcast_protocol::{ChunkId, Intake, Message, Wanted};
 use slotcast_transport::{SurveyAbout, SurveySays};
 
 use super::StorageTarget;
@@ -26,8 +26,8 @@ impl StorageTarget {
             }
             SurveyAbout::Chunks(chunks) => {
                 let counts_all = self.mistake == Some(Mistake::ReleasedCounts);
-                let is_held = |(chunk, wanted): &(ChunkId, u8)| {
-                    self.store.replicas(chunk).is_some_and(|replicas| replicas >= *wanted)
+                let is_held = |(chunk, wanted): &(ChunkId, Wanted)| {
+                    self.store.wanted(chunk).is_some_and(|held| held.covers(*wanted))
                         && (counts_all || !self.releasing.has(chunk))
                 };
                 let held = chunks.iter().enumerate().filter(|(_, chunk)| is_held(chunk));

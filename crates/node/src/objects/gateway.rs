@@ -10,6 +10,7 @@ use slotcast_object::{
     Body, Bucket, BucketId, Condition, From, ListRequest, Listed, Name, NameRecord, Object,
     Outcome, RequestKey, VersionId, Versioning,
 };
+use slotcast_protocol::Claim;
 
 use super::copy::place_copy;
 use super::uploads::{self, Completion, FoundPart, FoundUpload};
@@ -98,6 +99,7 @@ impl Objects {
         Plan {
             chunk_size: CHUNK_SIZE,
             replicas: None,
+            claim: Claim::Bare,
             length,
             buffered,
             max_length: self.serving.body_size,

@@ -17,7 +17,7 @@ use slotcast_object::{
     Body, Bucket, Condition, Entry, From, Listed, MAX_PAGE, Name, Object, Operation, Outcome,
     Request, RequestKey, VersionId, Versioning, part_name, part_number,
 };
-use slotcast_protocol::ChunkId;
+use slotcast_protocol::{ChunkId, Claim};
 use slotcast_store::Content;
 
 use super::buckets::confirm;
@@ -224,7 +224,7 @@ async fn body_of(node: &Node, bucket: &Bucket, parts: &[FoundPart]) -> Result<Bo
     }
     let content = Content::of(list::encode(&entries));
     let chunk = content.chunk();
-    let stored = node.put_on(content, bucket.replicas).await;
+    let stored = node.put_on(content, bucket.replicas, Claim::Bare).await;
     let stored = stored.map_err(|_| ObjectError::STOPPED)?;
     stored.map_err(|failure| ObjectError::from(meaning(chunk, failure)))?;
     Ok(Body::List(chunk))

@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use slotcast_object::{Object, Outcome};
+use slotcast_protocol::Claim;
 
 use super::description::{self, ObjectDescription};
 use super::{bad_request, condition, name, request_key, version};
@@ -57,6 +58,7 @@ pub(super) async fn put_object(
     let plan = Plan {
         chunk_size: CHUNK_SIZE,
         replicas: None,
+        claim: Claim::Bare,
         length: body.size_hint().exact(),
         buffered: 0,
         max_length: serving.body_size,

@@ -77,8 +77,8 @@ impl Calendar {
         }
         let at = self.slots.partition_point(|slot| slot.window.start < window.start);
         let state = State::Accepted;
-        let (replicas, bid_at) = (None, now);
-        let new = Reservation { request, round, state, window, payload, replicas, bid_at };
+        let (wanted, bid_at) = (None, now);
+        let new = Reservation { request, round, state, window, payload, wanted, bid_at };
         self.slots.insert(at, new);
         self.check();
         Ok(())
@@ -190,7 +190,7 @@ mod tests {
                         request: RequestId { initiator: InitiatorId(serial % 3), ..request },
                         round,
                         payload: SIZE,
-                        replicas: None,
+                        wanted: None,
                         not_before: wanted.start,
                         size: window.size_for(&Timing::published(), SIZE),
                         disk_delay: Span::ZERO,

@@ -20,6 +20,7 @@ use core::cmp::Ordering;
 
 use slotcast_units::{Size, Span, Time};
 
+use crate::claim::Wanted;
 use crate::ids::RequestId;
 use crate::timing::{Timing, WindowSize};
 use crate::window::Window;
@@ -97,8 +98,8 @@ pub struct Reservation {
     pub window: Window,
     /// What is to come in it.
     pub payload: Size,
-    /// Targets of the group that are to hold it; none where that was not said.
-    pub replicas: Option<u8>,
+    /// On how many targets of the group it is wanted, and by whom; none where that was not said.
+    pub wanted: Option<Wanted>,
     /// When it was bid.
     pub bid_at: Time,
 }
@@ -111,7 +112,7 @@ impl Reservation {
             state: State::Tentative,
             window,
             payload: ask.payload,
-            replicas: ask.replicas,
+            wanted: ask.wanted,
             bid_at: now,
         }
     }
@@ -123,8 +124,8 @@ pub(crate) struct Ask {
     pub(crate) request: RequestId,
     pub(crate) round: u8,
     pub(crate) payload: Size,
-    /// Of a put: targets that are to hold it.
-    pub(crate) replicas: Option<u8>,
+    /// Of a put: on how many targets it is wanted, and by whom.
+    pub(crate) wanted: Option<Wanted>,
     /// The initiator cannot send, or the disk cannot deliver, before this time.
     pub(crate) not_before: Time,
     pub(crate) size: WindowSize,

@@ -18,6 +18,7 @@ use choosy::Patience;
 use get::Get;
 use put::{Buffers, Proxies, Put};
 
+use crate::claim::{Claim, Wanted};
 use crate::group::{GroupMap, Members};
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId};
 use crate::message::Message;
@@ -293,7 +294,7 @@ impl Initiator {
         self.rejected
     }
 
-    /// Starts to store `chunk` on as many targets as [`PutRules::replicas`] says.
+    /// Starts to store `chunk` on as many targets as [`PutRules::replicas`] says, until somebody removes it.
     ///
     /// # Panics
     /// If `size` is zero.
@@ -305,44 +306,47 @@ impl Initiator {
         groups: &GroupMap,
         effects: &mut Vec<InitiatorEffect>,
     ) -> RequestId {
-        self.put_on(now, None, (chunk, size), groups, effects)
+        self.put_on(now, (None, Claim::Bare), (chunk, size), groups, effects)
     }
 
     /// Starts to store a chunk of this name and size on `replicas` targets in different failure domains, or on
-    /// as many as the rules say. Where more were wanted of the same chunk before, more stay wanted.
+    /// as many as the rules say, with this claim. Where more were wanted of the same chunk before, more stay wanted,
+    /// and a claim is never lowered.
     ///
     /// # Panics
     /// If the size is zero, or `replicas` not between 1 and [`crate::MAX_REPLICAS`].
     pub fn put_on(
         &mut self,
         now: Time,
-        replicas: Option<u8>,
+        (replicas, claim): (Option<u8>, Claim),
         (chunk, size): (ChunkId, Size),
         groups: &GroupMap,
         effects: &mut Vec<InitiatorEffect>,
     ) -> RequestId {
         let replicas = replicas.unwrap_or(self.config.put.replicas);
-        self.start_put(now, (replicas, replicas), false, (chunk, size), groups, effects)
+        let wanted = Wanted { replicas, claim };
+        self.start_put(now, (wanted, replicas), false, (chunk, size), groups, effects)
     }
 
-    /// Starts to store a chunk anew that was stored on `replicas` targets, or on as many as its group still has
-    /// failure domains: members may have been removed since. Those that store it keep the number `replicas`.
+    /// Starts to store a chunk anew that was stored on so many targets, or on as many as its group still has
+    /// failure domains: members may have been removed since. Those that store it keep the number and the claim of
+    /// `wanted`.
     ///
     /// # Panics
     /// As [`Initiator::put_on`].
     pub fn put_again(
         &mut self,
         now: Time,
-        replicas: u8,
+        wanted: Wanted,
         (chunk, size): (ChunkId, Size),
         groups: &GroupMap,
         effects: &mut Vec<InitiatorEffect>,
     ) -> RequestId {
-        let numbers = (replicas, possible(replicas, &chunk, groups));
+        let numbers = (wanted, possible(wanted.replicas, &chunk, groups));
         self.start_put(now, numbers, false, (chunk, size), groups, effects)
     }
 
-    /// Asks whether a chunk is stored on `replicas` targets, or on as many as its group still has failure
+    /// Asks whether a chunk is stored on so many targets with this claim, or on as many as its group still has failure
     /// domains. The first round of [`Initiator::put_again`] and no more: it is done if there are enough, and
     /// fails with [`Failure::TooFewReplicas`] if there are too few among the members that answer. Nothing is
     /// sent.
@@ -352,26 +356,26 @@ impl Initiator {
     pub fn check(
         &mut self,
         now: Time,
-        replicas: u8,
+        wanted: Wanted,
         (chunk, size): (ChunkId, Size),
         groups: &GroupMap,
         effects: &mut Vec<InitiatorEffect>,
     ) -> RequestId {
-        let numbers = (replicas, possible(replicas, &chunk, groups));
+        let numbers = (wanted, possible(wanted.replicas, &chunk, groups));
         self.start_put(now, numbers, true, (chunk, size), groups, effects)
     }
 
     fn start_put(
         &mut self,
         now: Time,
-        numbers: (u8, u8),
+        numbers: (Wanted, u8),
         only_asks: bool,
         (chunk, size): (ChunkId, Size),
         groups: &GroupMap,
         effects: &mut Vec<InitiatorEffect>,
     ) -> RequestId {
         assert!(size > Size::ZERO, "an empty chunk is never sent");
-        assert_replicas(numbers.0);
+        assert_replicas(numbers.0.replicas);
         let request = self.next_request();
         if let Some(patience) = self.shared.patience.as_mut().filter(|_| !only_asks) {
             patience.next_put();

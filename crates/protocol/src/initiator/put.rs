@@ -20,6 +20,7 @@ use held::Held;
 
 use super::round::Round;
 use super::{Choosy, Failure, InitiatorEffect, Lost, Progress, Shortage, Step};
+use crate::claim::Wanted;
 use crate::group::Members;
 use crate::ids::{ChunkId, GroupId, RequestId};
 use crate::message::{AckOutcome, BidAnswer, Grants, Message, PutAccept, PutRequest, ReplicaAck};
@@ -62,8 +63,8 @@ pub(super) struct Put {
     chunk: ChunkId,
     size: Size,
     group: GroupId,
-    /// Wanted replicas, as targets are told.
-    replicas: u8,
+    /// Wanted replicas and the claim, as targets are told.
+    wanted: Wanted,
     /// Replicas with which it is done: as many, unless the group has no room for them.
     enough: u8,
     /// It ends with the first round, whatever comes of that, and sends nothing.
@@ -112,7 +113,7 @@ impl Put {
         request: RequestId,
         (chunk, size): (ChunkId, Size),
         group: GroupId,
-        (replicas, enough): (u8, u8),
+        (wanted, enough): (Wanted, u8),
         only_asks: bool,
         Buffers { bids, held }: Buffers,
     ) -> Put {
@@ -121,7 +122,7 @@ impl Put {
             chunk,
             size,
             group,
-            replicas,
+            wanted,
             enough,
             only_asks,
             round: Round::default(),
@@ -214,7 +215,8 @@ impl Put {
             chunk: self.chunk,
             size: self.size,
             not_before: self.not_before,
-            replicas: self.replicas,
+            replicas: self.wanted.replicas,
+            claim: self.wanted.claim,
         });
         step.effects.push(InitiatorEffect::Multicast { group: self.group, to: asked, message });
     }

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use slotcast_units::Time;
 
+use crate::claim::Wanted;
 use crate::ids::ChunkId;
 
 /// What a host tells of a repair.
@@ -13,14 +14,14 @@ pub enum RepairInput {
     /// The target has opened, or a member of its group is gone or back: a scan begins, or another one
     /// after that which is under way.
     Changed,
-    /// A held chunk turned out to be unreadable, and is not held any more. So many targets were to hold it.
-    Lost(ChunkId, u8),
+    /// A held chunk turned out to be unreadable, and is not held any more. This was wanted of it.
+    Lost(ChunkId, Wanted),
     /// The target drains, or stays after all.
     Draining(bool),
     /// A chunk was stored here.
     Stored,
-    /// Somebody else was heard to put a chunk into the group, on so many targets.
-    Heard(ChunkId, u8),
+    /// Somebody else was heard to put a chunk into the group, on so many targets with this claim.
+    Heard(ChunkId, Wanted),
     /// What was asked for by a [`RepairEffect`] has ended.
     Ended(ChunkId, RepairOutcome),
     /// What the other members hold in the ranges that were asked about, as [`combined`](super::ranges::combined) says; none if
@@ -75,12 +76,12 @@ pub enum RepairEffect {
         /// How many.
         count: u8,
     },
-    /// Ask the other members which of these chunks they hold for so many replicas; at most 32. Answered by
+    /// Ask the other members which of these chunks they hold for so many replicas, with this claim or a higher one; at most 32. Answered by
     /// [`RepairInput::Surveyed`] of this number.
-    Survey(u32, Vec<(ChunkId, u8)>),
-    /// Remove these chunks, which are stored here for so many replicas, if the others suffice after all, as the
+    Survey(u32, Vec<(ChunkId, Wanted)>),
+    /// Remove these chunks, which are stored here for so many replicas with this claim, if the others suffice after all, as the
     /// documentation of [`keepers`](super::keepers) says; at most 32. Answered by [`RepairInput::Released`].
-    Release(Vec<(ChunkId, u8)>),
+    Release(Vec<(ChunkId, Wanted)>),
     /// Ask the group whether the chunk is on as many targets as it is stored here for. It need not be read.
     Check(ChunkId),
     /// Read the chunk from the target's own disk, and put it into the group, on as many targets as it is
@@ -88,8 +89,8 @@ pub enum RepairEffect {
     PutAgain(ChunkId),
     /// Read the chunk from the target's own disk; its hash is checked by that.
     Read(ChunkId),
-    /// Get the chunk from the group, and put it into the group, on so many targets.
-    Recover(ChunkId, u8),
+    /// Get the chunk from the group, and put it into the group, on so many targets with this claim.
+    Recover(ChunkId, Wanted),
     /// Say [`RepairInput::Wake`] at this time. Replaces an earlier wish. Not answered otherwise.
     WakeAt(Time),
 }

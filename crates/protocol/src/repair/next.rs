@@ -3,6 +3,7 @@
 use slotcast_units::{Size, Time};
 
 use super::{Inventory, Repair, Scan, Work, is_seen_to};
+use crate::claim::Wanted;
 use crate::ids::ChunkId;
 
 impl Repair {
@@ -42,10 +43,10 @@ impl Repair {
         // Some may be with nobody who answers, which takes long to find out: others are seen to meanwhile.
         let recovering = self.in_hand.values().filter(|work| matches!(work, Work::Recover(_)));
         let may_recover = recovering.count() < self.rules.at_once.div_ceil(2);
-        let is_free = |(chunk, _): &(ChunkId, u8)| !self.in_hand.contains_key(chunk);
+        let is_free = |(chunk, _): &(ChunkId, Wanted)| !self.in_hand.contains_key(chunk);
         if let Some(i) = self.to_recover.iter().position(is_free).filter(|_| may_recover) {
             let lost = self.to_recover.remove(i);
-            return lost.map(|(chunk, replicas)| (chunk, Work::Recover(replicas)));
+            return lost.map(|(chunk, wanted)| (chunk, Work::Recover(wanted)));
         }
         while let Some(chunk) = self.to_retry.pop_front() {
             if self.lacking.contains(&chunk) && !self.in_hand.contains_key(&chunk) {

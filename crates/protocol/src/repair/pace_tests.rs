@@ -47,8 +47,8 @@ impl Inventory for Shelf {
         (next < self.chunks).then(|| name(next))
     }
 
-    fn wanted(&self, _chunk: &ChunkId) -> Option<u8> {
-        Some(3)
+    fn wanted(&self, _chunk: &ChunkId) -> Option<Wanted> {
+        Some(Wanted::bare(3))
     }
 
     fn size(&self, _chunk: &ChunkId) -> Option<Size> {
@@ -122,7 +122,8 @@ impl Disk {
                     continue;
                 }
                 RepairEffect::Survey(number, ref chunks) => {
-                    let is_enough = |(_, (chunk, _)): &(usize, &(ChunkId, u8))| !self.lacks(chunk);
+                    let is_enough =
+                        |(_, (chunk, _)): &(usize, &(ChunkId, Wanted))| !self.lacks(chunk);
                     let enough = chunks.iter().enumerate().filter(is_enough);
                     let enough = enough.fold(0, |all, (bit, _)| all | 1 << bit);
                     let is_to_wait = false;

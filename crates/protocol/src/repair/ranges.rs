@@ -15,6 +15,7 @@ use alloc::vec::Vec;
 use core::ops::Bound;
 
 use super::Inventory;
+use crate::claim::Wanted;
 use crate::ids::ChunkId;
 
 /// The finest ranges are those of names that have so many bits in common.
@@ -35,9 +36,9 @@ pub struct RangeSum {
     pub chunks: u64,
 }
 
-/// What a chunk that is to be on so many targets adds to the sum of its range. O(1).
-pub fn chunk_sum(chunk: &ChunkId, replicas: u8) -> u64 {
-    chunk.mix(0x7261_6e67_6573_0000 + u64::from(replicas))
+/// What a chunk of which this is wanted adds to the sum of its range. O(1).
+pub fn chunk_sum(chunk: &ChunkId, wanted: Wanted) -> u64 {
+    chunk.mix(0x7261_6e67_6573_0000 + u64::from(wanted.to_byte()))
 }
 
 /// The range of names with `bits` bits in common that a chunk is in; 0 to 14 bits.

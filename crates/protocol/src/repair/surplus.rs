@@ -17,8 +17,9 @@
 //! ```
 //!
 //! * A target that *releases* a chunk says from that moment on that it does not hold it, in every survey. Only then it
-//!   asks the others: each says whether it holds the chunk, on stable storage, for at least as many replicas, counts as
-//!   a member, and does not release it itself. Answers to earlier questions do not count.
+//!   asks the others: each says whether it holds the chunk, on stable storage, for at least as many replicas and with
+//!   at least the claim that it has here, counts as a member, and does not release it itself. Answers to earlier
+//!   questions do not count.
 //! * It removes the chunk if every member that takes puts has answered, all in one incarnation, the keepers among those
 //!   that hold it are on as many failure domains as wanted, and it is none of them. Otherwise it keeps the chunk, says
 //!   so from then on, and may try again later.
@@ -33,8 +34,9 @@
 //! and held the chunk for at least `n` replicas without releasing it. Had a keeper removed its own since, its release
 //! would have begun later still, which contradicts the choice. So all of them hold it: at least `n` targets have it for
 //! `n` replicas or more, whatever the targets knew of each other, and whoever was started anew in between. What was
-//! acknowledged for `n` replicas was on `n` targets for at least that number, and stays so. A keeper whose disk fails
-//! is missed as any other replica is, and replaced.
+//! acknowledged for `n` replicas was on `n` targets for at least that number, and stays so. The same goes for
+//! claims, which are compared as numbers are: what was acknowledged with the higher one stays stored with it. A keeper
+//! whose disk fails is missed as any other replica is, and replaced.
 //!
 //! A get that was promised a chunk which is removed before it is read is told so, and asks the others. Where a member
 //! is away, has failed or does not open, nothing is removed: it may be needed. What a drained member holds counts for

@@ -96,7 +96,7 @@ impl Rig {
                     RepairEffect::WakeAt(time) => self.wake = time,
                     RepairEffect::Compare { .. } => inputs.push(RepairInput::Compared(None)),
                     RepairEffect::Survey(number, chunks) => {
-                        let bit = |(bit, (chunk, _)): (usize, &(ChunkId, u8))| {
+                        let bit = |(bit, (chunk, _)): (usize, &(ChunkId, Wanted))| {
                             u32::from(self.surplus.contains(chunk)) << bit
                         };
                         let surplus = chunks.iter().enumerate().map(bit).sum();

@@ -32,8 +32,8 @@ impl Inventory for Shelf {
         self.0.range((from, Bound::Unbounded)).next().copied()
     }
 
-    fn wanted(&self, chunk: &ChunkId) -> Option<u8> {
-        self.0.contains(chunk).then_some(3)
+    fn wanted(&self, chunk: &ChunkId) -> Option<Wanted> {
+        self.0.contains(chunk).then_some(Wanted::bare(3))
     }
 
     fn size(&self, chunk: &ChunkId) -> Option<Size> {
@@ -43,7 +43,7 @@ impl Inventory for Shelf {
     fn range_sum(&self, bits: u8, range: u32) -> RangeSum {
         let chunks = self.0.iter().filter(|chunk| range_of(chunk, bits) == range);
         chunks.fold(RangeSum::default(), |sum, chunk| RangeSum {
-            sum: sum.sum.wrapping_add(chunk_sum(chunk, 3)),
+            sum: sum.sum.wrapping_add(chunk_sum(chunk, Wanted::bare(3))),
             chunks: sum.chunks + 1,
         })
     }

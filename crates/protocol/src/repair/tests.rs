@@ -32,8 +32,8 @@ impl Inventory for Held {
         self.0.range((from, Bound::Unbounded)).next().copied()
     }
 
-    fn wanted(&self, chunk: &ChunkId) -> Option<u8> {
-        self.0.contains(chunk).then_some(3)
+    fn wanted(&self, chunk: &ChunkId) -> Option<Wanted> {
+        self.0.contains(chunk).then_some(Wanted::bare(3))
     }
 
     fn size(&self, chunk: &ChunkId) -> Option<Size> {
@@ -42,7 +42,7 @@ impl Inventory for Held {
 
     fn range_sum(&self, bits: u8, range: u32) -> RangeSum {
         let of_range = |sum: RangeSum, chunk: &ChunkId| RangeSum {
-            sum: sum.sum.wrapping_add(ranges::chunk_sum(chunk, 3)),
+            sum: sum.sum.wrapping_add(ranges::chunk_sum(chunk, Wanted::bare(3))),
             chunks: sum.chunks + 1,
         };
         let chunks = self.0.iter().filter(|chunk| ranges::range_of(chunk, bits) == range);
@@ -188,9 +188,9 @@ fn what_lacks_replicas_is_put_again_and_nothing_else() {
 #[test]
 fn what_others_put_is_passed_over() {
     let mut rig = Rig::new(0, [1, 2, 3, 4, 5, 6]);
-    rig.tell(RepairInput::Heard(chunk(1), 3));
+    rig.tell(RepairInput::Heard(chunk(1), Wanted::bare(3)));
     rig.tell(RepairInput::Changed);
-    rig.tell(RepairInput::Heard(chunk(5), 3));
+    rig.tell(RepairInput::Heard(chunk(5), Wanted::bare(3)));
     rig.run_for(Span::from_ms(1));
     assert_eq!(rig.done, [1, 2, 3, 4, 6].map(check), "1 was heard before the scan");
     assert_eq!(rig.repair.statistics().visited, 6);
@@ -206,8 +206,19 @@ fn what_others_put_is_passed_over() {
 fn what_others_put_on_fewer_targets_is_asked_about() {
     let mut rig = Rig::new(0, [0, 1, 2]);
     rig.tell(RepairInput::Changed);
-    rig.tell(RepairInput::Heard(chunk(1), 4));
-    rig.tell(RepairInput::Heard(chunk(2), 2));
+    rig.tell(RepairInput::Heard(chunk(1), Wanted::bare(4)));
+    rig.tell(RepairInput::Heard(chunk(2), Wanted::bare(2)));
+    rig.run_for(Span::from_ms(1));
+    assert_eq!(rig.done, [0, 2].map(check));
+}
+
+/// What is put for names alone does not make up for what is wanted without a name.
+#[test]
+fn what_others_put_with_a_lower_claim_is_asked_about() {
+    let mut rig = Rig::new(0, [0, 1, 2]);
+    rig.tell(RepairInput::Changed);
+    rig.tell(RepairInput::Heard(chunk(1), Wanted::bare(4)));
+    rig.tell(RepairInput::Heard(chunk(2), Wanted::named(4)));
     rig.run_for(Span::from_ms(1));
     assert_eq!(rig.done, [0, 2].map(check));
 }
@@ -219,7 +230,7 @@ fn a_scrub_reads_everything_at_its_times() {
     rig.run_for(Span::from_ms(199));
     assert_eq!(rig.repair.statistics().scrubs, 0);
     rig.done.clear();
-    rig.tell(RepairInput::Heard(chunk(2), 3));
+    rig.tell(RepairInput::Heard(chunk(2), Wanted::bare(3)));
     rig.run_for(Span::from_ms(2));
     assert_eq!(rig.done, [1, 2, 3].map(|n| RepairEffect::Read(chunk(n))));
     let statistics = rig.repair.statistics();
@@ -242,12 +253,12 @@ fn what_a_scrub_finds_rotten_is_recovered() {
     }
     assert_eq!(rig.open, [RepairEffect::Read(chunk(1))]);
     rig.held.0.clear();
-    rig.tell(RepairInput::Lost(chunk(1), 3));
+    rig.tell(RepairInput::Lost(chunk(1), Wanted::bare(3)));
     assert_eq!(rig.open.len(), 1, "one thing at a time");
     rig.open.clear();
     rig.tell(RepairInput::Ended(chunk(1), RepairOutcome::NotFound));
     rig.run_for(Span::from_ms(5));
-    assert_eq!(rig.done.last(), Some(&RepairEffect::Recover(chunk(1), 3)));
+    assert_eq!(rig.done.last(), Some(&RepairEffect::Recover(chunk(1), Wanted::bare(3))));
     let statistics = rig.repair.statistics();
     assert_eq!((statistics.recovered, statistics.healed), (1, healed + 1));
 }
@@ -257,10 +268,10 @@ fn what_a_scrub_finds_rotten_is_recovered() {
 fn what_is_lost_is_recovered_for_as_many_targets_however_often_that_fails() {
     let mut rig = Rig::new(0, []);
     rig.outcomes.insert(chunk(9), RepairOutcome::Failed);
-    rig.tell(RepairInput::Lost(chunk(9), 5));
+    rig.tell(RepairInput::Lost(chunk(9), Wanted::bare(5)));
     rig.run_for(Span::from_ms(5));
     assert!(rig.done.len() > 2, "{:?}", rig.done);
-    assert!(rig.done.iter().all(|done| *done == RepairEffect::Recover(chunk(9), 5)));
+    assert!(rig.done.iter().all(|done| *done == RepairEffect::Recover(chunk(9), Wanted::bare(5))));
 }
 
 #[test]
@@ -292,14 +303,14 @@ fn what_fails_is_tried_again_soon() {
 fn what_is_lost_is_recovered_before_anything_else() {
     let mut rig = Rig::new(0, [1, 2, 3]);
     rig.outcomes.insert(chunk(9), RepairOutcome::Failed);
-    rig.tell(RepairInput::Lost(chunk(9), 3));
-    rig.tell(RepairInput::Lost(chunk(9), 3));
+    rig.tell(RepairInput::Lost(chunk(9), Wanted::bare(3)));
+    rig.tell(RepairInput::Lost(chunk(9), Wanted::bare(3)));
     rig.run_for(Span::from_us(200));
-    assert_eq!(rig.done, vec![RepairEffect::Recover(chunk(9), 3)]);
+    assert_eq!(rig.done, vec![RepairEffect::Recover(chunk(9), Wanted::bare(3))]);
     assert_eq!(rig.repair.statistics().under_replicated, 1);
     rig.outcomes.insert(chunk(9), RepairOutcome::Healed);
     rig.run_for(Span::from_ms(2));
-    assert_eq!(rig.done[1], RepairEffect::Recover(chunk(9), 3));
+    assert_eq!(rig.done[1], RepairEffect::Recover(chunk(9), Wanted::bare(3)));
     let statistics = rig.repair.statistics();
     assert_eq!((statistics.under_replicated, statistics.recovered), (0, 1));
 }
@@ -312,7 +323,7 @@ fn who_leaves_asks_about_everything_itself() {
     assert!(!rig.repair.has_handed_over(), "it stays");
     rig.done.clear();
     rig.tell(RepairInput::Draining(true));
-    (1..4).for_each(|n| rig.tell(RepairInput::Heard(chunk(n), 3)));
+    (1..4).for_each(|n| rig.tell(RepairInput::Heard(chunk(n), Wanted::bare(3))));
     assert!(!rig.repair.has_handed_over());
     rig.run_for(Span::from_ms(1));
     assert_eq!(rig.done, [1, 2, 3].map(check));
@@ -338,7 +349,7 @@ fn who_leaves_has_not_handed_over_what_failed_is_lost_or_came_later() {
     rig.run_for(Span::from_ms(2));
     assert!(rig.repair.has_handed_over());
     rig.outcomes.insert(chunk(9), RepairOutcome::Failed);
-    rig.tell(RepairInput::Lost(chunk(9), 3));
+    rig.tell(RepairInput::Lost(chunk(9), Wanted::bare(3)));
     rig.run_for(Span::from_us(200));
     assert!(!rig.repair.has_handed_over(), "one is lost and not recovered");
     rig.outcomes.clear();
@@ -360,7 +371,7 @@ fn who_leaves_has_not_handed_over_what_failed_is_lost_or_came_later() {
 fn what_is_under_way_when_a_target_is_told_to_leave_does_not_count() {
     let mut rig = Rig::new(0, [1, 2, 3]);
     rig.tell(RepairInput::Changed);
-    rig.tell(RepairInput::Heard(chunk(3), 3));
+    rig.tell(RepairInput::Heard(chunk(3), Wanted::bare(3)));
     rig.step(Time::NEVER);
     rig.tell(RepairInput::Draining(true));
     let before = rig.done.len();
@@ -412,7 +423,7 @@ proptest! {
                     }
                     rig.tell(RepairInput::Stored);
                 }
-                Some((n, 3)) => rig.tell(RepairInput::Heard(chunk(n), 3)),
+                Some((n, 3)) => rig.tell(RepairInput::Heard(chunk(n), Wanted::bare(3))),
                 Some((_, 4)) => rig.tell(RepairInput::Changed),
                 _ => {}
             }

@@ -19,6 +19,7 @@ pub use disk::{Backpressure, DiskForecast};
 use lag::AcceptanceLag;
 
 use crate::calendar::{Calendar, CalendarRules, OfferRule};
+use crate::claim::{Claim, Wanted};
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId, Term};
 use crate::message::{MAX_REPLICAS, Message};
 use crate::timing::{IdleExtension, Timing, WindowRule};
@@ -56,6 +57,11 @@ pub trait Holdings {
     /// that again, and it does not count as a replica.
     fn replicas_of(&self, _chunk: &ChunkId) -> u8 {
         REPLICA_LIMIT
+    }
+
+    /// Who wants `chunk` kept, as it was stored here; asked only for a chunk that is.
+    fn claim_of(&self, _chunk: &ChunkId) -> Claim {
+        Claim::Bare
     }
 
     /// The disk that holds `chunk`, counted from zero; asked only for a chunk that is stored here.
@@ -133,19 +139,19 @@ pub enum TargetEffect {
         size: Size,
         /// On which of the target's disks, counted from zero.
         disk: u16,
-        /// How many targets are to hold it, to be stored with it; none where a proxy has found the window,
-        /// which is not told.
-        replicas: Option<u8>,
+        /// On how many targets it is wanted, and by whom, to be stored with it; none where a proxy has found the
+        /// window, which is not told: then on as many as the cluster's number says, and bare.
+        wanted: Option<Wanted>,
     },
-    /// Note on stable storage that this many targets are to hold a chunk that is stored here for fewer, then
-    /// say [`TargetInput::Written`].
+    /// Note on stable storage on how many targets a chunk is wanted, and by whom, that is stored here for fewer or
+    /// with a lower claim, then say [`TargetInput::Written`]. What is stored is not lowered by that.
     Raise {
         /// For which request.
         request: RequestId,
         /// The chunk.
         chunk: ChunkId,
-        /// How many targets are to hold it.
-        replicas: u8,
+        /// What is wanted.
+        wanted: Wanted,
     },
     /// Read a chunk from the disk, then say [`TargetInput::Read`].
     Read {

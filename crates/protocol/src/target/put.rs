@@ -6,11 +6,17 @@ use slotcast_units::{Size, Time};
 
 use super::{AtDisk, Holdings, Intake, Target, TargetEffect};
 use crate::calendar::{Ask, NoReservation, OfferRule, Reservation};
+use crate::claim::Wanted;
 use crate::ids::{ChunkId, RequestId, Term};
 use crate::message::{
     AckOutcome, Bid, BidAnswer, LateReject, Message, Occasion, PutAccept, PutRequest, ReplicaAck,
 };
 use crate::timing::IdleExtension;
+
+/// What `chunk` is stored here for.
+fn held_for(holdings: &impl Holdings, chunk: &ChunkId) -> Wanted {
+    Wanted { replicas: holdings.replicas_of(chunk), claim: holdings.claim_of(chunk) }
+}
 
 impl Target {
     pub(super) fn put_request(
@@ -33,8 +39,8 @@ impl Target {
             _ if self.intake == Intake::Closed => BidAnswer::Unavailable,
             None if self.intake == Intake::Full => BidAnswer::Full,
             None => self.bid(now, m),
-            Some(_) if holdings.replicas_of(&m.chunk) >= m.replicas => BidAnswer::AlreadyStored,
-            // The number is raised by writing the chunk anew.
+            Some(_) if held_for(holdings, &m.chunk).covers(m.wanted()) => BidAnswer::AlreadyStored,
+            // What is wanted is raised by writing the chunk anew.
             Some(_) if self.intake == Intake::Full => BidAnswer::Full,
             Some(size) => {
                 let disk = holdings.disk_of(&m.chunk);
@@ -47,7 +53,7 @@ impl Target {
         effects.push(TargetEffect::Send { to: m.request.initiator, message: Message::Bid(bid) });
     }
 
-    /// The chunk is here, for fewer replicas than `m` wants. A repeated request finds that in hand.
+    /// The chunk is here, for fewer replicas than `m` wants or with a lower claim. A repeated request finds that in hand.
     fn raise(
         &mut self,
         now: Time,
@@ -55,11 +61,11 @@ impl Target {
         (size, disk): (Size, u16),
         effects: &mut Vec<TargetEffect>,
     ) {
-        let PutRequest { request, chunk, replicas, .. } = *m;
+        let PutRequest { request, chunk, .. } = *m;
         if !self.is_writing(request) {
             self.config.disk.submit(now, size, disk);
             self.at_disk.push(AtDisk { request, disk, is_write: true });
-            effects.push(TargetEffect::Raise { request, chunk, replicas });
+            effects.push(TargetEffect::Raise { request, chunk, wanted: m.wanted() });
         }
     }
 
@@ -84,7 +90,7 @@ impl Target {
             request: m.request,
             round: m.round,
             payload: m.size,
-            replicas: Some(m.replicas),
+            wanted: Some(m.wanted()),
             not_before: m.not_before,
             size,
             disk_delay: disk.delay(now, m.size, size.transfer, promised),
@@ -131,11 +137,11 @@ impl Target {
         match (reserved, intact) {
             (None, _) => self.acknowledge(request, AckOutcome::NoReservation, effects),
             (Some(_), false) => self.acknowledge(request, AckOutcome::Damaged, effects),
-            (Some(Reservation { replicas, .. }), true) => {
+            (Some(Reservation { wanted, .. }), true) => {
                 let disk = self.config.disk.least_busy();
                 self.config.disk.submit(now, size, disk);
                 self.at_disk.push(AtDisk { request, disk, is_write: true });
-                effects.push(TargetEffect::Write { request, chunk, size, disk, replicas });
+                effects.push(TargetEffect::Write { request, chunk, size, disk, wanted });
             }
         }
         if reserved.is_some() && self.term != Term::NONE {

@@ -235,6 +235,7 @@ fn ask_put(serial: u32, round: u8, chunk: ChunkId) -> Message {
         size: SIZE,
         not_before: Time::ZERO,
         replicas: 3,
+        claim: Claim::Bare,
     })
 }
 

@@ -68,6 +68,7 @@ fn put_request() -> Message {
         size: SIZE,
         not_before: Time::ZERO,
         replicas: 3,
+        claim: Claim::Bare,
     })
 }
 
@@ -113,7 +114,7 @@ fn a_put_goes_from_bid_to_acknowledgement() {
             chunk: CHUNK,
             size: SIZE,
             disk: 0,
-            replicas: Some(3)
+            wanted: Some(Wanted::bare(3))
         }]
     );
     effects.clear();
@@ -389,6 +390,40 @@ impl Holdings for ForTwo {
     }
 }
 
+/// A shelf with the chunk, for as many replicas as are asked for, with this claim.
+struct Claimed(Claim);
+
+impl Holdings for Claimed {
+    fn size_of(&self, chunk: &ChunkId) -> Option<Size> {
+        (*chunk == CHUNK).then_some(SIZE)
+    }
+
+    fn claim_of(&self, _: &ChunkId) -> Claim {
+        self.0
+    }
+}
+
+#[test]
+fn a_claim_is_raised_and_never_lowered() {
+    let Message::PutRequest(ask) = put_request() else { unreachable!() };
+    for (held, asked, is_raised) in [
+        (Claim::Names, Claim::Bare, true),
+        (Claim::Names, Claim::Names, false),
+        (Claim::Bare, Claim::Names, false),
+        (Claim::Bare, Claim::Bare, false),
+    ] {
+        let message = Message::PutRequest(PutRequest { claim: asked, ..ask });
+        let mut effects = vec![];
+        let input = TargetInput::Message(&message);
+        target().handle(Time::ZERO, input, &Claimed(held), &mut effects);
+        let wanted = Wanted { replicas: 3, claim: asked };
+        let raise = TargetEffect::Raise { request: request(), chunk: CHUNK, wanted };
+        assert_eq!(effects.contains(&raise), is_raised, "{held:?}, {asked:?}");
+        let expected = if is_raised { BidAnswer::Raising } else { BidAnswer::AlreadyStored };
+        assert_eq!(bid_of(&effects[usize::from(is_raised)..]), expected);
+    }
+}
+
 /// It does not count as a replica before the number is on stable storage.
 #[test]
 fn a_chunk_that_is_held_for_fewer_replicas_is_raised() {
@@ -404,7 +439,7 @@ fn a_chunk_that_is_held_for_fewer_replicas_is_raised() {
     assert_eq!(bid_of(&effects), BidAnswer::AlreadyStored);
     let more = put_request();
     let effects = hear(&mut target, TargetInput::Message(&more));
-    let raise = TargetEffect::Raise { request: request(), chunk: CHUNK, replicas: 3 };
+    let raise = TargetEffect::Raise { request: request(), chunk: CHUNK, wanted: Wanted::bare(3) };
     assert_eq!(effects[0], raise);
     assert_eq!(bid_of(&effects[1..]), BidAnswer::Raising);
     // A repeated request finds that in hand.

@@ -2,6 +2,7 @@ use slotcast_units::{Rate, Size, Span, Time};
 
 use super::encode::checksum;
 use super::{HEADER_LEN, Header, MAX_CHUNK, MAX_ENCODED_LEN, TIME_LIMIT, WireError, layout};
+use crate::claim::Wanted;
 use crate::group::Members;
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId, Term};
 use crate::message::{
@@ -143,16 +144,11 @@ impl Reader<'_> {
     }
 
     fn put_request(&mut self, request: RequestId) -> Result<PutRequest, WireError> {
-        Ok(PutRequest {
-            request,
-            round: self.u8()?,
-            group: GroupId(self.u32()?),
-            skip: Members::from_bits(self.u64()?),
-            chunk: ChunkId(self.take()?),
-            size: self.size()?,
-            not_before: self.time()?,
-            replicas: self.replicas()?,
-        })
+        let (round, group) = (self.u8()?, GroupId(self.u32()?));
+        let (skip, chunk) = (Members::from_bits(self.u64()?), ChunkId(self.take()?));
+        let (size, not_before) = (self.size()?, self.time()?);
+        let Wanted { replicas, claim } = self.wanted()?;
+        Ok(PutRequest { request, round, group, skip, chunk, size, not_before, replicas, claim })
     }
 
     fn get_request(&mut self, request: RequestId) -> Result<GetRequest, WireError> {
@@ -307,6 +303,12 @@ impl Reader<'_> {
             layout::ASKED => Ok(Occasion::Asked),
             tag => Err(WireError::Tag { field: "occasion", tag }),
         }
+    }
+
+    fn wanted(&mut self) -> Result<Wanted, WireError> {
+        let tag = self.u8()?;
+        let wanted = Wanted::from_byte(tag).filter(|wanted| wanted.replicas > 0);
+        wanted.ok_or(WireError::Tag { field: "number of replicas", tag })
     }
 
     fn replicas(&mut self) -> Result<u8, WireError> {

@@ -135,7 +135,7 @@ fn body(message: &Message, out: &mut Vec<u8>) {
             out.extend_from_slice(&m.chunk.0);
             size(m.size, out);
             time(m.not_before, out);
-            out.push(m.replicas);
+            out.push(m.wanted().to_byte());
         }
         Message::Bid(m) => bid(m, out),
         Message::PutAccept(m) => {

@@ -32,7 +32,7 @@
 //! | 47 | 32 | chunk: its name |
 //! | 79 | 8 | size of the chunk |
 //! | 87 | 8 | not before: time |
-//! | 95 | 1 | wanted replicas: 1 to 8 |
+//! | 95 | 1 | wanted replicas: 1 to 8; 0x10 is added where names want the chunk kept, and nobody else |
 //!
 //! Body of 2, bid:
 //!

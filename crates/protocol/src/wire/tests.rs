@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use slotcast_units::{Rate, Size, Span, Time};
 
 use super::*;
+use crate::claim::Claim;
 use crate::group::Members;
 use crate::ids::{ChunkId, GroupId, InitiatorId, RequestId, Term};
 use crate::message::{
@@ -51,6 +52,7 @@ fn put_request() -> Message {
         size: SIZE,
         not_before: LATE,
         replicas: 6,
+        claim: Claim::Bare,
     })
 }
 
@@ -366,6 +368,7 @@ fn unknown_alternatives_are_refused() {
     let of_kind = |kind| messages.iter().find(|(_, k, _)| *k == kind).unwrap().0;
     for (kind, offset, field, tags) in [
         (1, 95, "number of replicas", [0, 9, 255]),
+        (1, 95, "number of replicas", [0x10, 0x19, 0x23]),
         (2, 36, "answer of a bid", [0, 7, 255]),
         (3, 35, "delivery", [0, 3, 255]),
         (4, 35, "outcome", [0, 5, 255]),
@@ -383,6 +386,21 @@ fn unknown_alternatives_are_refused() {
             assert_eq!(error, WireError::Tag { field, tag }, "kind {kind}");
         }
     }
+}
+
+/// A bit in the byte of the number, so that a message without it is what it was before there were claims.
+#[test]
+fn a_claim_of_names_is_a_bit() {
+    let Message::PutRequest(bare) = put_request() else { unreachable!() };
+    let named = Message::PutRequest(PutRequest { claim: Claim::Names, ..bare });
+    let bytes = |message: &Message| {
+        let mut bytes = Vec::new();
+        encode(&HEADER, message, &mut bytes);
+        bytes
+    };
+    let (of_bare, of_named) = (bytes(&put_request()), bytes(&named));
+    assert_eq!((of_bare[95], of_named[95]), (6, 0x16));
+    assert_eq!(decode(&of_named).unwrap().1, named);
 }
 
 #[test]
@@ -463,6 +481,7 @@ fn the_bounds_themselves_are_allowed() {
             size: MAX_CHUNK,
             not_before: last,
             replicas: 8,
+            claim: Claim::Bare,
         }),
         Message::Offer(Offer {
             request: REQUEST,

@@ -2,18 +2,23 @@
 //! perfect clocks. Time passes from one due action to the next.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 
+mod disk;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use slotcast_protocol::{
     Backpressure, Bid, BidAnswer, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, Failure,
-    GetRequest, GetRules, GroupId, GroupMap, Holdings, IdleExtension, Initiator, InitiatorConfig,
+    GetRequest, GetRules, GroupId, GroupMap, IdleExtension, Initiator, InitiatorConfig,
     InitiatorEffect, InitiatorId, InitiatorInput, Members, Message, Offer, OfferAnswer, OfferRule,
     Proxy, ProxyChoice, ProxyConfig, ProxyEffect, ProxyInput, PutRequest, PutRules, RequestId,
-    State, Target, TargetConfig, TargetEffect, TargetId, TargetInput, Timing, Window, WindowRule,
+    State, Target, TargetConfig, TargetEffect, TargetId, TargetInput, Timing, Wanted, Window,
+    WindowRule,
     selection::{SequenceRule, Ties},
 };
 use slotcast_units::{Rate, Size, Span, Time};
+
+pub use disk::Disk;
 
 pub const CHUNK_SIZE: Size = Size::from_kib(128);
 const ACK_TIMEOUT: Span = Span::from_ms(10);
@@ -64,7 +69,7 @@ enum Due {
     ToTarget(u32, Message),
     ToInitiator(u32, Message),
     Received(u32, RequestId, ChunkId, Window),
-    Written(u32, RequestId, (ChunkId, Option<u8>), u32),
+    Written(u32, RequestId, (ChunkId, Option<Wanted>), u32),
     Read(u32, RequestId),
     Sent(u32, RequestId),
     Delivered(RequestId),
@@ -79,24 +84,6 @@ pub enum Ended {
     Put { rounds: u8 },
     Got { rounds: u8 },
     Failed(Failure),
-}
-
-#[derive(Debug, Default)]
-pub struct Disk {
-    pub chunks: BTreeMap<ChunkId, Size>,
-    /// How many targets are to hold each, as far as that was said.
-    pub wanted: BTreeMap<ChunkId, u8>,
-    free_at: Time,
-}
-
-impl Holdings for &Disk {
-    fn size_of(&self, chunk: &ChunkId) -> Option<Size> {
-        self.chunks.get(chunk).copied()
-    }
-
-    fn replicas_of(&self, chunk: &ChunkId) -> u8 {
-        self.wanted.get(chunk).copied().unwrap_or(8)
-    }
 }
 
 pub struct TestCluster {
@@ -378,33 +365,39 @@ impl TestCluster {
 
     /// The first initiator stores chunk `n` on so many targets.
     pub fn put_on(&mut self, replicas: u8, n: u64) -> RequestId {
+        self.put_for(Wanted::bare(replicas), n)
+    }
+
+    /// The first initiator stores chunk `n` on so many targets, with this claim.
+    pub fn put_for(&mut self, Wanted { replicas, claim }: Wanted, n: u64) -> RequestId {
         let mut effects = Vec::new();
         let (machine, what) = (&mut self.initiators[0], (chunk(n), CHUNK_SIZE));
-        let request = machine.put_on(self.now, Some(replicas), what, &self.groups, &mut effects);
+        let request =
+            machine.put_on(self.now, (Some(replicas), claim), what, &self.groups, &mut effects);
         self.carry_out(0, effects);
         request
     }
 
     /// The first initiator stores chunk `n` anew, which was on so many targets.
-    pub fn put_again(&mut self, replicas: u8, n: u64) -> RequestId {
+    pub fn put_again(&mut self, wanted: Wanted, n: u64) -> RequestId {
         let mut effects = Vec::new();
         let (machine, what) = (&mut self.initiators[0], (chunk(n), CHUNK_SIZE));
-        let request = machine.put_again(self.now, replicas, what, &self.groups, &mut effects);
+        let request = machine.put_again(self.now, wanted, what, &self.groups, &mut effects);
         self.carry_out(0, effects);
         request
     }
 
     /// The first initiator asks whether chunk `n` is on so many targets.
-    pub fn check(&mut self, replicas: u8, n: u64) -> RequestId {
+    pub fn check(&mut self, wanted: Wanted, n: u64) -> RequestId {
         let mut effects = Vec::new();
         let (machine, what) = (&mut self.initiators[0], (chunk(n), CHUNK_SIZE));
-        let request = machine.check(self.now, replicas, what, &self.groups, &mut effects);
+        let request = machine.check(self.now, wanted, what, &self.groups, &mut effects);
         self.carry_out(0, effects);
         request
     }
 
-    /// How many targets are to hold chunk `n`, as each holder was told.
-    pub fn wanted(&self, n: u64) -> Vec<u8> {
+    /// What is wanted of chunk `n`, as each holder was told.
+    pub fn wanted(&self, n: u64) -> Vec<Wanted> {
         self.disks.iter().filter_map(|disk| disk.wanted.get(&chunk(n)).copied()).collect()
     }
 
@@ -477,7 +470,7 @@ impl TestCluster {
                 if stable && !self.dead.contains(&t) {
                     let disk = &mut self.disks[t as usize];
                     disk.chunks.insert(chunk, CHUNK_SIZE);
-                    disk.wanted.extend(wanted.map(|wanted| (chunk, wanted)));
+                    disk.is_stored_for(chunk, wanted);
                 }
                 self.tell_target(t, TargetInput::Written { request, stable });
             }
@@ -533,15 +526,15 @@ impl TestCluster {
                     let at = self.now + Timing::published().one_way();
                     self.send(at, Due::ToInitiator(i, message));
                 }
-                TargetEffect::Write { request, chunk, size, replicas, .. } => {
+                TargetEffect::Write { request, chunk, size, wanted, .. } => {
                     let done = self.use_disk(t, size);
                     let incarnation = self.incarnations[t as usize];
-                    self.at(done, Due::Written(t, request, (chunk, replicas), incarnation));
+                    self.at(done, Due::Written(t, request, (chunk, wanted), incarnation));
                 }
-                TargetEffect::Raise { request, chunk, replicas } => {
+                TargetEffect::Raise { request, chunk, wanted } => {
                     let done = self.use_disk(t, CHUNK_SIZE);
                     let incarnation = self.incarnations[t as usize];
-                    let what = (chunk, Some(replicas));
+                    let what = (chunk, Some(wanted));
                     self.at(done, Due::Written(t, request, what, incarnation));
                 }
                 TargetEffect::Read { request, size, .. } => {

@@ -4,8 +4,8 @@
 
 use slotcast_protocol::wire::{HEADER_LEN, Header, MAX_ENCODED_LEN, decode, encode};
 use slotcast_protocol::{
-    Bid, BidAnswer, ChunkId, GroupId, InitiatorId, MAX_REPLICAS, MAX_TAKEN, Members, Message,
-    PutRequest, RequestId, Window,
+    Bid, BidAnswer, ChunkId, Claim, GroupId, InitiatorId, MAX_REPLICAS, MAX_TAKEN, Members,
+    Message, PutRequest, RequestId, Window,
 };
 use slotcast_units::{Size, Span, Time};
 
@@ -83,6 +83,7 @@ fn conversation() -> [(Header, Message); 2] {
         size: Size::from_kib(128),
         not_before: Time::from_ns(12_000_000),
         replicas: 3,
+        claim: Claim::Bare,
     });
     let start = Time::from_ns(12_345_678);
     let answer = Message::Bid(Bid {

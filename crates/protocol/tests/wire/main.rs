@@ -122,7 +122,7 @@ fn random_messages_make_sense_now_and_then() {
 /// One far-off time after the other, at a moment that is itself at the end of the clock's range.
 #[test]
 fn machines_bear_the_edges_of_time() {
-    use slotcast_protocol::{ChunkId, GroupId, InitiatorId, Members, PutRequest, RequestId};
+    use slotcast_protocol::{ChunkId, Claim, GroupId, InitiatorId, Members, PutRequest, RequestId};
     use slotcast_units::{Size, Span};
     let last = wire::TIME_LIMIT.saturating_sub(Span::from_ns(1));
     for now in [Time::ZERO, last] {
@@ -139,6 +139,7 @@ fn machines_bear_the_edges_of_time() {
                     size: Size::from_mib(64),
                     not_before: last,
                     replicas: 3,
+                    claim: Claim::Bare,
                 });
                 stage.hear(now, &message);
             }

@@ -5,11 +5,11 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use slotcast_protocol::wire::{self, HEADER_LEN, Header, MAX_CHUNK, TIME_LIMIT};
 use slotcast_protocol::{
-    AckOutcome, Bid, BidAnswer, ChunkId, Delivery, FindAnswer, FindReply, FindRequest, GetAccept,
-    GetRequest, Grant, Grants, GroupId, InitiatorId, LateReject, MAX_REPLICAS, MAX_TAKEN, Members,
-    Message, Occasion, Offer, OfferAnswer, ProxyAnswer, ProxyNotice, ProxyQuery, ProxyReply,
-    ProxyReport, ProxyRequest, PutAccept, PutRequest, ReplicaAck, RequestId, Taken, Term,
-    Undelivered, Window,
+    AckOutcome, Bid, BidAnswer, ChunkId, Claim, Delivery, FindAnswer, FindReply, FindRequest,
+    GetAccept, GetRequest, Grant, Grants, GroupId, InitiatorId, LateReject, MAX_REPLICAS,
+    MAX_TAKEN, Members, Message, Occasion, Offer, OfferAnswer, ProxyAnswer, ProxyNotice,
+    ProxyQuery, ProxyReply, ProxyReport, ProxyRequest, PutAccept, PutRequest, ReplicaAck,
+    RequestId, Taken, Term, Undelivered, Window,
 };
 use slotcast_units::{Rate, Size, Span, Time};
 
@@ -199,8 +199,9 @@ fn sealed(kind: u8, body: &[u8]) -> Vec<u8> {
 }
 
 fn put_request() -> impl Strategy<Value = Message> {
-    (request(), round(), group(), skip(), chunk(), size(), time(), replicas()).prop_map(
-        |(request, round, group, skip, chunk, size, not_before, replicas)| {
+    let wanted = (replicas(), prop_oneof![Just(Claim::Names), Just(Claim::Bare)]);
+    (request(), round(), group(), skip(), chunk(), size(), time(), wanted).prop_map(
+        |(request, round, group, skip, chunk, size, not_before, (replicas, claim))| {
             Message::PutRequest(PutRequest {
                 request,
                 round,
@@ -210,6 +211,7 @@ fn put_request() -> impl Strategy<Value = Message> {
                 size,
                 not_before,
                 replicas,
+                claim,
             })
         },
     )

@@ -37,7 +37,7 @@ impl Acks {
     /// The initiator did something. Says what should not have been.
     pub(super) fn did(&mut self, entry: &InitiatorEntry) -> Option<String> {
         match &entry.heard {
-            InitiatorHeard::Put(_, _, Some(wanted)) => self.begun(*wanted, &entry.did),
+            InitiatorHeard::Put(_, _, (Some(wanted), _)) => self.begun(*wanted, &entry.did),
             InitiatorHeard::Message(Message::Bid(bid))
                 if bid.answer == BidAnswer::AlreadyStored =>
             {

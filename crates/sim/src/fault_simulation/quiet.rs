@@ -2,8 +2,8 @@
 
 use slotcast_member::StorageTarget;
 use slotcast_protocol::{
-    Bid, BidAnswer, ChunkId, GetRequest, GroupId, Holdings, InitiatorId, Intake, Members, Message,
-    Offer, OfferAnswer, PutRequest, RequestId, Target, TargetEffect, TargetInput,
+    Bid, BidAnswer, ChunkId, Claim, GetRequest, GroupId, Holdings, InitiatorId, Intake, Members,
+    Message, Offer, OfferAnswer, PutRequest, RequestId, Target, TargetEffect, TargetInput,
 };
 use slotcast_units::{Size, Span, Time};
 
@@ -99,6 +99,7 @@ fn ask_put(group: GroupId) -> Message {
         size: Size::from_kib(4),
         not_before: Time::ZERO,
         replicas: 1,
+        claim: Claim::Bare,
     })
 }
 

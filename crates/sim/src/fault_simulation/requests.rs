@@ -2,7 +2,7 @@
 
 use slotcast_engine::Agenda;
 use slotcast_member::{Input, Request, RequestNumber};
-use slotcast_protocol::{ChunkId, Failure, GroupId};
+use slotcast_protocol::{ChunkId, Claim, Failure, GroupId};
 use slotcast_store::Content;
 use slotcast_units::Time;
 
@@ -30,7 +30,7 @@ impl Cluster {
         self.asked += 1;
         let number = RequestNumber(self.asked);
         let request = match content {
-            Some(content) => Request::Put(content, Some(running.replicas)),
+            Some(content) => Request::Put(content, Some(running.replicas), Claim::Bare),
             None => Request::Get(running.chunk),
         };
         self.nodes[node as usize].running.insert(number, running);

@@ -15,7 +15,7 @@ mod windows;
 use slotcast_engine::{Agenda, Model, Pool, TimerId};
 use slotcast_protocol::tape::InitiatorHeard;
 use slotcast_protocol::{
-    ChunkId, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorId, Members, Message,
+    ChunkId, Claim, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorId, Members, Message,
     ProxyEffect, ProxyInput, RequestId, Target, TargetEffect, TargetInput, Timing,
 };
 use slotcast_scenario::clients::{Client, Clients, Job};
@@ -289,7 +289,7 @@ impl ReplicastModel {
         };
         if let Some(tape) = &mut self.tape {
             let heard = match object.operation {
-                Operation::Put => InitiatorHeard::Put(part.chunk, part.size, None),
+                Operation::Put => InitiatorHeard::Put(part.chunk, part.size, (None, Claim::Bare)),
                 Operation::Get => InitiatorHeard::Get(part.chunk),
             };
             tape.initiator(now, initiator, heard, &effects[before..]);

@@ -159,17 +159,17 @@ impl ReplicastModel {
         let mut did = Vec::new();
         let machine = &mut self.initiators[initiator as usize].machine;
         match &entry.heard {
-            InitiatorHeard::Put(chunk, size, replicas) => {
+            InitiatorHeard::Put(chunk, size, wanted) => {
                 let what = (*chunk, *size);
-                machine.put_on(entry.now, *replicas, what, &self.groups, &mut did);
+                machine.put_on(entry.now, *wanted, what, &self.groups, &mut did);
             }
-            InitiatorHeard::PutAgain(chunk, size, replicas) => {
+            InitiatorHeard::PutAgain(chunk, size, wanted) => {
                 let what = (*chunk, *size);
-                machine.put_again(entry.now, *replicas, what, &self.groups, &mut did);
+                machine.put_again(entry.now, *wanted, what, &self.groups, &mut did);
             }
-            InitiatorHeard::Check(chunk, size, replicas) => {
+            InitiatorHeard::Check(chunk, size, wanted) => {
                 let what = (*chunk, *size);
-                machine.check(entry.now, *replicas, what, &self.groups, &mut did);
+                machine.check(entry.now, *wanted, what, &self.groups, &mut did);
             }
             InitiatorHeard::Get(chunk) => {
                 machine.get(entry.now, *chunk, &self.groups, &mut did);

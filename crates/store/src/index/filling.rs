@@ -24,10 +24,10 @@ impl Index {
             let place = Place { segment: self.segments.in_slot(last.slot), offset };
             match record.kind {
                 Kind::Put => {
-                    let (length, replicas) = (record.length, record.replicas);
-                    let live = Live { place, length, replicas, is_unreadable: false };
+                    let (length, wanted) = (record.length, record.wanted);
+                    let live = Live { place, length, wanted, is_unreadable: false };
                     stored.push(self.chunks.row(&chunk, &live, last.slot));
-                    self.sums.add_finest(&chunk, replicas);
+                    self.sums.add_finest(&chunk, wanted);
                     self.live_bytes += u64::from(length);
                 }
                 Kind::Removal if puts > 0 => void.removal = Some(place),

@@ -75,8 +75,8 @@ impl OneByOne {
     /// Panics unless `index` is in the same state.
     pub(super) fn assert_is(&self, index: &Index) {
         let live = self.live.iter().map(|(chunk, (place, entry))| {
-            let (length, replicas) = (entry.record.length, entry.record.replicas);
-            (*chunk, Live { place: *place, length, replicas, is_unreadable: false })
+            let (length, wanted) = (entry.record.length, entry.record.wanted);
+            (*chunk, Live { place: *place, length, wanted, is_unreadable: false })
         });
         let names: Vec<_> = index.names(ChunkId([0; 32])).collect();
         let found = names.iter().map(|name| (*name, index.find(name).expect("it has a name")));
@@ -98,7 +98,7 @@ impl OneByOne {
     fn assert_sums(&self, index: &Index) {
         let mut sums = crate::sums::Sums::default();
         for (chunk, (_, entry)) in &self.live {
-            sums.add(chunk, entry.record.replicas);
+            sums.add(chunk, entry.record.wanted);
         }
         for bits in 0..=14 {
             for range in 0..1 << bits {

@@ -3,6 +3,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use proptest::prelude::*;
+use slotcast_protocol::Claim;
 
 use super::one_by_one::OneByOne;
 use super::*;
@@ -11,7 +12,7 @@ use crate::recovery::{Outcome, Recovery, Task, Work};
 fn entry(kind: Kind, chunk: u8, sequence: u64, offset: u32) -> Entry {
     let length = if kind == Kind::Put { 100 } else { 0 };
     let chunk = ChunkId([chunk; 32]);
-    Entry { record: Record { kind, chunk, sequence, length, replicas: 0 }, offset }
+    Entry { record: Record { kind, chunk, sequence, length, wanted: Wanted::bare(0) }, offset }
 }
 
 /// An index of these records, which were found in an order that follows from `order`.
@@ -96,27 +97,31 @@ fn name_of(n: u8) -> ChunkId {
     ChunkId(name)
 }
 
-/// Of each step: what is done to which chunk, for how many replicas, and how many segments are begun before.
+/// Of each step: what is done to which chunk, for how many replicas and with which claim, and how many segments are begun before.
 fn history() -> impl Strategy<Value = History> {
-    let step = (0u8..8, 0u8..24, 0u8..=8, prop_oneof![9 => Just(0u32), 1 => 1u32..4]);
+    let step =
+        (0u8..8, 0u8..24, (0u8..=8, any::<bool>()), prop_oneof![9 => Just(0u32), 1 => 1u32..4]);
     (proptest::collection::vec(step, 0..200), any::<u64>()).prop_map(|(steps, lost)| {
         let (mut segment, mut offset) = (0, 0);
         let mut records: Vec<(SegmentId, Entry)> = Vec::new();
-        for (sequence, (what, n, replicas, begun)) in (1..).zip(steps) {
+        for (sequence, (what, n, (replicas, is_named), begun)) in (1..).zip(steps) {
             if begun > 0 {
                 (segment, offset) = (segment + begun, 0);
             }
             let chunk = name_of(n);
             let of_chunk = records.iter().rev().find(|(_, entry)| entry.record.chunk == chunk);
+            let claim = if is_named { Claim::Names } else { Claim::Bare };
+            let wanted = Wanted { replicas, claim };
             let record = match (what, of_chunk) {
                 // A copy has the sequence number of the original.
                 (0 | 1, Some((_, original))) => original.record,
                 (0..=2, _) => {
-                    Record { kind: Kind::Removal, chunk, sequence, length: 0, replicas: 0 }
+                    let wanted = Wanted::bare(0);
+                    Record { kind: Kind::Removal, chunk, sequence, length: 0, wanted }
                 }
                 _ => {
                     let length = u32::from(n) * 100;
-                    Record { kind: Kind::Put, chunk, sequence, length, replicas }
+                    Record { kind: Kind::Put, chunk, sequence, length, wanted }
                 }
             };
             records.push((SegmentId(segment), Entry { record, offset }));
@@ -149,7 +154,9 @@ fn a_large_index_is_filled_as_one_by_one() {
         let chunk = ChunkId(*blake3::hash(&name.to_le_bytes()).as_bytes());
         let kind = if n % 64 == 16 { Kind::Removal } else { Kind::Put };
         let length = if kind == Kind::Put { 1000 } else { 0 };
-        let record = Record { kind, chunk, sequence: n / 3, length, replicas: (n % 5) as u8 };
+        let replicas = (n % 5) as u8;
+        let wanted = if n % 7 < 4 { Wanted::bare(replicas) } else { Wanted::named(replicas) };
+        let record = Record { kind, chunk, sequence: n / 3, length, wanted };
         let (segment, place) = (n / 1000, n % 1000);
         let offset = u32::try_from(place * 1088).expect("short");
         records.push((SegmentId(u32::try_from(segment).expect("few")), Entry { record, offset }));

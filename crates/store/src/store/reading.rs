@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use slotcast_protocol::ChunkId;
+use slotcast_protocol::{ChunkId, Wanted};
 
 use super::{Effect, ReadError, Reading, Store, StoreStatus, Ticket};
 use crate::index::Place;
@@ -83,8 +83,8 @@ impl Store {
         // That a chunk of which it is known, or that is elsewhere by now, cannot be read says nothing new.
         if self.index.set_unreadable(&chunk, place, true) {
             self.index.segments.hold_back(place.segment);
-            let replicas = self.index.find(&chunk).map_or(0, |live| live.replicas);
-            effects.push(Effect::Unreadable(chunk, self.meant(replicas)));
+            let wanted = self.index.find(&chunk).map_or(Wanted::bare(0), |live| live.wanted);
+            effects.push(Effect::Unreadable(chunk, self.meant(wanted)));
             self.unread_in_a_row += 1;
         }
         let is_writing = matches!(self.status(), StoreStatus::Open | StoreStatus::Full);
@@ -101,7 +101,7 @@ impl Store {
                 self.index.segments.release(place.segment);
             }
             self.statistics.lost += 1;
-            effects.push(Effect::Lost(chunk, self.meant(live.replicas)));
+            effects.push(Effect::Lost(chunk, self.meant(live.wanted)));
         }
     }
 }

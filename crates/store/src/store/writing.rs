@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use slotcast_protocol::ChunkId;
+use slotcast_protocol::{ChunkId, Claim, Wanted};
 
 use super::{Active, Effect, Sealing, Spare, Store, StoreStatus, Ticket, WriteError};
 use crate::batch::{Asker, Batch, Room, Waiting};
@@ -19,27 +19,34 @@ impl Store {
         &mut self,
         ticket: Ticket,
         content: &Content,
-        replicas: Option<u8>,
+        (replicas, claim): (Option<u8>, Claim),
         effects: &mut Vec<Effect>,
     ) {
         let chunk = content.chunk();
-        let mut wanted = replicas.unwrap_or(self.config.replicas);
+        let replicas = replicas.unwrap_or(self.config.replicas);
+        let mut wanted = Wanted { replicas, claim };
         if let Some(error) = self.refusal() {
             return effects.push(Effect::NotWritten(ticket, error));
         }
         match self.queue.outcome(&chunk) {
-            Some(last) if last.kind == Kind::Put && self.meant(last.replicas) >= wanted => {
-                return self.queue.follow(&chunk, ticket);
-            }
-            None => match self.index.find(&chunk) {
-                // Of what cannot be read the number is known, and stays if it is higher.
-                Some(live) if live.is_unreadable => wanted = wanted.max(self.meant(live.replicas)),
-                Some(live) if self.meant(live.replicas) >= wanted => {
-                    return effects.push(Effect::Stored { ticket, already: true });
+            Some(last) if last.kind == Kind::Put => {
+                let before = self.meant(last.wanted);
+                if before.covers(wanted) {
+                    return self.queue.follow(&chunk, ticket);
                 }
-                _ => {}
-            },
-            _ => {}
+                wanted = wanted.and(before);
+            }
+            Some(_) => {}
+            None => {
+                if let Some(live) = self.index.find(&chunk) {
+                    let before = self.meant(live.wanted);
+                    if before.covers(wanted) && !live.is_unreadable {
+                        return effects.push(Effect::Stored { ticket, already: true });
+                    }
+                    // Neither is lowered; of what cannot be read, too, both are known.
+                    wanted = wanted.and(before);
+                }
+            }
         }
         let length = content.bytes().len();
         let Some(length) = u32::try_from(length)
@@ -53,8 +60,10 @@ impl Store {
         }
         let sequence = self.next_sequence();
         // The cluster's number may change, and then holds for chunks without one of their own.
-        let replicas = if wanted == self.config.replicas { 0 } else { wanted };
-        let record = Record { kind: Kind::Put, chunk, sequence, length, replicas };
+        let is_own = wanted.replicas != self.config.replicas;
+        let replicas = if is_own { wanted.replicas } else { 0 };
+        let wanted = Wanted { replicas, ..wanted };
+        let record = Record { kind: Kind::Put, chunk, sequence, length, wanted };
         let content = content.bytes().clone();
         self.queue.push(Waiting { record, content, asker: Asker::Ticket(ticket) });
         self.pump(effects);
@@ -72,7 +81,8 @@ impl Store {
             _ => {}
         }
         let sequence = self.next_sequence();
-        let record = Record { kind: Kind::Removal, chunk, sequence, length: 0, replicas: 0 };
+        let wanted = Wanted::bare(0);
+        let record = Record { kind: Kind::Removal, chunk, sequence, length: 0, wanted };
         let content = bytes::Bytes::new();
         self.queue.push(Waiting { record, content, asker: Asker::Ticket(ticket) });
         self.pump(effects);

@@ -4,6 +4,7 @@ mod rig;
 
 use proptest::prelude::*;
 use slotcast_faults::{DiskFaults, Hang, OpFaults, Transient};
+use slotcast_protocol::Claim;
 use slotcast_random::{Stream, Streams};
 use slotcast_store::{Config, DiskError, Store, StoreStatus};
 
@@ -23,7 +24,8 @@ fn turn(rig: &mut Rig, chance: &mut Stream) {
     match chance.below(100) {
         0..30 => {
             let replicas = u8::try_from(chance.below(6)).unwrap();
-            rig.put_for(n, (replicas > 0).then_some(replicas));
+            let claim = if one_in(chance, 2) { Claim::Names } else { Claim::Bare };
+            rig.put_claimed(n, (replicas > 0).then_some(replicas), claim);
         }
         30..50 => rig.remove(n),
         50..60 => rig.get(n),
@@ -232,11 +234,76 @@ fn a_put_for_more_replicas_writes_a_chunk_anew() {
     assert_eq!(rig.stored_for(&content(6).chunk()), 4);
 }
 
-/// The number is in the list at the end of a full segment, and in what compaction copies.
+#[test]
+fn a_put_with_a_higher_claim_writes_a_chunk_anew() {
+    let mut rig = Rig::new(4);
+    let chunk = content(5).chunk();
+    let (names, bare) = (Claim::Names, Claim::Bare);
+    for (asked, claim, found, batches) in [
+        (3, names, (3, names), 1),
+        (3, names, (3, names), 0),
+        (2, bare, (3, bare), 1),
+        (3, names, (3, bare), 0),
+        (5, names, (5, bare), 1),
+    ] {
+        // Batches are counted anew after each crash.
+        rig.put_claimed(5, Some(asked), claim);
+        rig.settle();
+        let stored = (rig.stored_for(&chunk), rig.store.claim(&chunk).expect("stored"));
+        let statistics = rig.store.statistics();
+        assert_eq!((stored, statistics.batches), (found, batches), "{asked} {claim:?}");
+        rig.crash();
+        let stored = (rig.stored_for(&chunk), rig.store.claim(&chunk).expect("stored"));
+        assert_eq!(stored, found);
+    }
+    // Those that are on their way count, too, and a removal ends all claims.
+    rig.put_claimed(6, Some(4), names);
+    rig.put_claimed(6, Some(2), bare);
+    rig.put_claimed(6, Some(3), names);
+    rig.settle();
+    let chunk = content(6).chunk();
+    assert_eq!((rig.stored_for(&chunk), rig.store.claim(&chunk)), (4, Some(bare)));
+    rig.remove(6);
+    rig.put_claimed(6, None, names);
+    rig.settle();
+    assert_eq!((rig.stored_for(&chunk), rig.store.claim(&chunk)), (3, Some(names)));
+}
+
+/// The sums of ranges tell claims apart, as they do numbers.
+#[test]
+fn another_claim_is_another_sum() {
+    let sums = [Claim::Names, Claim::Bare].map(|claim| {
+        let mut rig = Rig::new(4);
+        rig.put_claimed(5, None, claim);
+        rig.settle();
+        rig.store.range_sum(0, 0)
+    });
+    assert!(sums[0].sum != sums[1].sum && sums[0].chunks == sums[1].chunks);
+}
+
+/// What is put again because it could not be read is stored for no less than before.
+#[test]
+fn what_cannot_be_read_keeps_its_claim() {
+    let mut rig = Rig::new(7);
+    let chunk = content(5).chunk();
+    rig.put_claimed(5, Some(2), Claim::Bare);
+    rig.settle();
+    let lasting = Some(DiskError::Failed);
+    rig.disk.faults.read_content = OpFaults { lasting, ..OpFaults::default() };
+    rig.get(5);
+    rig.settle();
+    assert_eq!(rig.store.claim(&chunk), None);
+    rig.put_claimed(5, None, Claim::Names);
+    rig.settle();
+    let stored = (rig.stored_for(&chunk), rig.store.claim(&chunk));
+    assert_eq!(stored, (3, Some(Claim::Bare)));
+}
+
+/// The number and the claim are in the list at the end of a full segment, and in what compaction copies.
 #[test]
 fn full_segments_and_copies_keep_the_number() {
     let mut rig = Rig::new(5);
-    rig.put_for(1, Some(7));
+    rig.put_claimed(1, Some(7), Claim::Names);
     rig.put_for(2, Some(1));
     for round in 0..60 {
         rig.put(3 + round % (CHUNKS - 3));
@@ -248,6 +315,8 @@ fn full_segments_and_copies_keep_the_number() {
     for _ in 0..2 {
         let stored = [1, 2].map(|n| rig.stored_for(&content(n).chunk()));
         assert_eq!(stored, [7, 1]);
+        let claims = [1, 2].map(|n| rig.store.claim(&content(n).chunk()));
+        assert_eq!(claims, [Some(Claim::Names), Some(Claim::Bare)]);
         rig.crash();
     }
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use slotcast_faults::{DiskFaults, SimulatedDisk};
-use slotcast_protocol::ChunkId;
 use slotcast_protocol::ranges::range_of;
+use slotcast_protocol::{ChunkId, Claim};
 use slotcast_store::{
     Config, Content, Effect, Identity, Input, ReadError, Store, StoreStatus, Ticket, Work,
 };
@@ -25,25 +25,30 @@ pub(crate) fn content(n: u8) -> Content {
 /// What is to become of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Write {
-    /// It is stored for at least so many replicas.
-    Put(u8),
+    /// It is stored for at least so many replicas, with at least this claim.
+    Put(u8, Claim),
     Removal,
 }
 
 impl Write {
-    /// For how many replicas the chunk is stored afterwards, where it was for `before`; 0 if it is not.
-    pub(crate) fn after(self, before: u8) -> u8 {
+    /// For what the chunk is stored afterwards, where it was for `before`.
+    pub(crate) fn after(self, before: StoredFor) -> StoredFor {
         match self {
-            Write::Put(replicas) => before.max(replicas),
-            Write::Removal => 0,
+            Write::Put(replicas, claim) => (before.0.max(replicas), before.1.max(claim)),
+            Write::Removal => NOT_STORED,
         }
     }
 }
 
-/// What may be true of a chunk, as far as its user knows: for how many replicas it is stored, 0 if it is not.
+/// For how many replicas a chunk is stored, and with which claim.
+type StoredFor = (u8, Claim);
+
+const NOT_STORED: StoredFor = (0, Claim::Names);
+
+/// What may be true of a chunk, as far as its user knows: for what it is stored.
 #[derive(Debug, Clone)]
 struct Known {
-    possible: BTreeSet<u8>,
+    possible: BTreeSet<StoredFor>,
     /// Writes that are under way, in order.
     under_way: Vec<(Ticket, Write)>,
     /// The disk could not read it, or not all that may be said of it: whether it counts as stored is not known
@@ -62,6 +67,11 @@ impl Known {
         let after: Vec<_> = self.possible.iter().map(|before| write.after(*before)).collect();
         self.possible.extend(after);
     }
+}
+
+fn stored_for(store: &Store, chunk: &ChunkId) -> StoredFor {
+    let stored_for = store.replicas(chunk).zip(store.claim(chunk));
+    stored_for.unwrap_or(NOT_STORED)
 }
 
 /// The store, its disk and its user.
@@ -84,7 +94,8 @@ impl Rig {
     pub(crate) fn new(seed: u64) -> Rig {
         let mut effects = Vec::new();
         let store = Store::open(config(), &mut effects);
-        let unknown = || Known { possible: [0].into(), under_way: Vec::new(), is_unread: false };
+        let unknown =
+            || Known { possible: [NOT_STORED].into(), under_way: Vec::new(), is_unread: false };
         let known = (0..CHUNKS).map(|n| (content(n).chunk(), unknown())).collect();
         let disk = SimulatedDisk::new(seed);
         let gets = BTreeMap::new();
@@ -125,10 +136,14 @@ impl Rig {
     }
 
     pub(crate) fn put_for(&mut self, n: u8, replicas: Option<u8>) {
+        self.put_claimed(n, replicas, Claim::Bare);
+    }
+
+    pub(crate) fn put_claimed(&mut self, n: u8, replicas: Option<u8>, claim: Claim) {
         let (ticket, content) = (self.ticket(), content(n));
-        let write = Write::Put(replicas.unwrap_or(config().replicas));
+        let write = Write::Put(replicas.unwrap_or(config().replicas), claim);
         self.known.get_mut(&content.chunk()).unwrap().under_way.push((ticket, write));
-        self.tell(Input::Put(ticket, content, replicas));
+        self.tell(Input::Put(ticket, content, replicas, claim));
     }
 
     pub(crate) fn look_for_room(&mut self) {
@@ -175,7 +190,7 @@ impl Rig {
                 Effect::NotFetched(ticket, error) => {
                     let chunk = self.gets.remove(&ticket).expect("a get under way");
                     let known = &self.known[&chunk];
-                    let may_be_absent = known.possible.contains(&0)
+                    let may_be_absent = known.possible.contains(&NOT_STORED)
                         || known.is_unread
                         || !known.under_way.is_empty()
                         || error == ReadError::NotOpen
@@ -186,7 +201,7 @@ impl Rig {
                     let is_harmed = self.disk.excuses(&chunk);
                     let known = self.known.get_mut(&chunk).unwrap();
                     assert!(self.rots && is_harmed, "{chunk} was lost");
-                    known.possible.insert(0);
+                    known.possible.insert(NOT_STORED);
                 }
                 Effect::Unreadable(chunk, _) => {
                     assert!(self.disk.is_unread(&chunk), "{chunk} could be read");
@@ -249,10 +264,14 @@ impl Rig {
             if is_unread {
                 continue;
             }
-            let stored_for = self.store.replicas(chunk).unwrap_or(0);
+            let stored_for = stored_for(&self.store, chunk);
             // Rot can take a chunk, the note of its removal, and its last record, so that the one before holds.
             let allowed = known.possible.contains(&stored_for) || self.rots;
-            assert!(allowed, "{chunk}: {stored_for}, where only {:?} is possible", known.possible);
+            assert!(
+                allowed,
+                "{chunk}: {stored_for:?}, where only {:?} is possible",
+                known.possible
+            );
             known.possible = [stored_for].into();
         }
     }
@@ -289,10 +308,10 @@ impl Rig {
         if !self.rots {
             assert_eq!(self.fetched - before, stored as u64);
             for (chunk, known) in &self.known {
-                let stored_for = self.stored_for(chunk);
+                let stored_for = stored_for(&self.store, chunk);
                 assert!(
                     known.is_unread || known.possible.contains(&stored_for),
-                    "{chunk}: {stored_for}, {known:?}"
+                    "{chunk}: {stored_for:?}, {known:?}"
                 );
             }
         }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use slotcast_protocol::{ChunkId, GroupId};
+use slotcast_protocol::{ChunkId, GroupId, Wanted};
 
 use super::read::Reader;
 
@@ -45,8 +45,8 @@ pub enum SurveyAbout {
         /// How many, 1 to 64.
         count: u8,
     },
-    /// Which of these chunks are held for at least so many replicas; 1 to 32 chunks.
-    Chunks(Vec<(ChunkId, u8)>),
+    /// Which of these chunks are held for at least so many replicas, with at least this claim; 1 to 32 chunks.
+    Chunks(Vec<(ChunkId, Wanted)>),
 }
 
 /// What one member holds of it.
@@ -85,9 +85,9 @@ impl Survey {
             }
             SurveyAbout::Chunks(chunks) => {
                 out.push(CHUNKS);
-                for (chunk, replicas) in chunks.iter().take(MAX_SURVEYED_CHUNKS) {
+                for (chunk, wanted) in chunks.iter().take(MAX_SURVEYED_CHUNKS) {
                     out.extend_from_slice(&chunk.0);
-                    out.push(*replicas);
+                    out.push(wanted.to_byte());
                 }
             }
         }
@@ -112,7 +112,7 @@ impl Survey {
                 }
                 let mut chunks = Vec::with_capacity(count);
                 for _ in 0..count {
-                    chunks.push((ChunkId(reader.take()?), reader.u8()?));
+                    chunks.push((ChunkId(reader.take()?), Wanted::from_byte(reader.u8()?)?));
                 }
                 SurveyAbout::Chunks(chunks)
             }

@@ -2,7 +2,7 @@ use super::*;
 use crate::key::Key;
 use alloc::borrow::ToOwned;
 use alloc::vec;
-use slotcast_protocol::{AckOutcome, InitiatorId, LayoutDigest, ReplicaAck};
+use slotcast_protocol::{AckOutcome, InitiatorId, LayoutDigest, ReplicaAck, Wanted};
 
 fn header() -> Header {
     Header {
@@ -69,7 +69,10 @@ fn bodies() -> Vec<Body<'static>> {
         Body::Report(Report { transfer: 77, pass: 2, missing }),
         Body::Failed(vec![(GroupId(0), Members::first(2)), (GroupId(8), Members::NONE)]),
         survey(SurveyAbout::Ranges { bits: 8, first: 192, count: 64 }),
-        survey(SurveyAbout::Chunks(vec![(ChunkId([1; 32]), 3), (ChunkId([2; 32]), 8)])),
+        survey(SurveyAbout::Chunks(vec![
+            (ChunkId([1; 32]), Wanted::bare(3)),
+            (ChunkId([2; 32]), Wanted::bare(8)),
+        ])),
         reply(SurveySays::Nothing),
         reply(SurveySays::Sums(vec![7, u64::MAX])),
         reply(SurveySays::Held(0x8000_0001)),
@@ -180,7 +183,7 @@ fn surveys_that_make_no_sense_are_refused() {
     assert!(is_refused(survey(SurveyAbout::Chunks(Vec::new()))));
     assert!(is_refused(reply(SurveySays::Sums(Vec::new()))));
     // The fullest ones fit into the smallest datagram.
-    let chunks = vec![(ChunkId([1; 32]), 3); MAX_SURVEYED_CHUNKS];
+    let chunks = vec![(ChunkId([1; 32]), Wanted::bare(3)); MAX_SURVEYED_CHUNKS];
     for body in [survey(SurveyAbout::Chunks(chunks)), reply(SurveySays::Sums(vec![1; 64]))] {
         let mut bytes = Vec::new();
         Datagram { header: header(), body }.encode(&key, &mut bytes);

@@ -38,7 +38,7 @@ fn ask(n: u32) -> Ask {
         request: request(n),
         round: 0,
         payload: Size::from_kib(128),
-        replicas: None,
+        wanted: None,
         not_before: at(100_000),
         size: size(),
         disk_delay: Span::ZERO,

@@ -77,7 +77,7 @@ fn the_losers_chunk_is_not_stored() {
             chunk: CHUNK,
             size: SIZE,
             disk: 0,
-            replicas: Some(3)
+            wanted: Some(Wanted::bare(3))
         }]
     );
 }
