@@ -168,5 +168,5 @@ fn nodes_of_different_layouts_do_not_believe_each_other_and_say_so() {
     (0..3).for_each(|node| cluster.wait_for_peers(node, 2));
     assert!(get(&cluster, 2, &address) == bytes);
     assert_eq!(peer(&cluster, 0, 2)["refused"], serde_json::Value::Null);
-    assert_eq!(peer(&cluster, 0, 2)["version"], 3);
+    assert_eq!(peer(&cluster, 0, 2)["version"], 4);
 }

@@ -84,7 +84,7 @@ fn a_cluster_is_upgraded_node_by_node() {
         (0..5).for_each(|node| cluster.wait_for_peers(node, 4));
         traffic(&cluster, 5, &mut stored);
     }
-    assert_eq!(versions(&cluster, 0), [3, 3, 2, 2]);
+    assert_eq!(versions(&cluster, 0), [4, 4, 2, 2]);
     // The older nodes have understood all that was said to them.
     for reason in ["foreign", "seal", "malformed"] {
         assert_eq!(cluster.counted(reason), 0, "{reason}");
@@ -111,7 +111,7 @@ fn a_cluster_is_upgraded_node_by_node() {
     cluster.start(3);
     (0..4).for_each(|node| cluster.wait_for_peers(node, 3));
     traffic(&cluster, 4, &mut stored);
-    assert_eq!(versions(&cluster, 0), [3, 3, 3]);
+    assert_eq!(versions(&cluster, 0), [4, 4, 4]);
     // A newer disk has lost its content, and repair brings all back.
     cluster.kill(2);
     fs::remove_dir_all(folder.path().join("target-002")).expect("it was there");

@@ -6,7 +6,7 @@
 //! |---:|---:|---|
 //! | 0 | 16 | seal: keyed hash of all that follows; of a piece its value stands for it |
 //! | 16 | 2 | magic: the letters `SD` |
-//! | 18 | 1 | version: 2 or 3 |
+//! | 18 | 1 | version: 2 to 4 |
 //! | 19 | 1 | kind of body: 1 to 9 |
 //! | 20 | 4 | epoch: version of the sender's cluster map |
 //! | 24 | 4 | sender: its node number |
@@ -24,10 +24,11 @@
 //! | 4 data | purpose: 1 put, 2 get, 3 letter (1); last of its pass: 0 or 1 (1); pass (1); transfer (4); piece (2); length of a piece (2); length of the chunk (4); slack in microseconds (4); request (8); group (4); set of positions (8); name of the chunk (32); the piece |
 //! | 5 report | transfer (4); pass (1); number of pieces (2); the missing ones, a bit each |
 //! | 6 failed | groups (4 each, at most 64) with the set of the sender's positions there that have failed (8 each) |
-//! | 7 survey | number (4); group (4); about: 1 ranges, 2 chunks (1). Ranges: bits (1); first (4); count (1). Chunks: name (32) and number of replicas (1) of each, at most 32 |
+//! | 7 survey | number (4); group (4); about: 1 ranges, 2 chunks (1). Ranges: bits (1); first (4); count (1). Chunks: name (32) and number of replicas (1) of each, at most 32; from version 4 on 0x10 is added to the number where names want the chunk kept, and nobody else |
 //! | 8 survey reply | number (4); group (4); position (1); says: 0 nothing that counts, 1 sums, 2 chunks (1). Sums: of each range (8). Chunks: a bit for each (4) |
 //! | 9 letter | what two nodes say to each other about names, which this layer does not read. What does not fit is sent in pieces, as a chunk is |
 
+mod claims;
 mod clock;
 mod read;
 mod survey;
@@ -41,7 +42,7 @@ use slotcast_protocol::{ChunkId, GroupId, Members, Message, PartValue, RequestId
 use slotcast_units::{Span, Time};
 
 use crate::pieces::Pieces;
-pub use clock::{Clock, MAX_VERSION, MIN_VERSION, TELLS_LAYOUT, Versions};
+pub use clock::{Clock, MAX_VERSION, MIN_VERSION, TELLS_CLAIMS, TELLS_LAYOUT, Versions};
 pub use survey::{
     MAX_SURVEYED_CHUNKS, MAX_SURVEYED_RANGES, Survey, SurveyAbout, SurveyReply, SurveySays,
 };
@@ -90,7 +91,7 @@ pub fn piece_len(datagram: usize) -> Option<u16> {
 /// Who sent a datagram, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// In which version the datagram is written, 2 or 3; that of a clock datagram may be a later one.
+    /// In which version the datagram is written, 2 to 4; that of a clock datagram may be a later one.
     pub version: u8,
     /// Version of the sender's cluster map.
     pub epoch: u32,

@@ -398,7 +398,8 @@ impl Link {
     fn send_to(&mut self, now: Time, node: u32, body: Body<'static>, effects: &mut Vec<Effect>) {
         let Some(peer) = self.peers.get(&node) else { return };
         let (to, echo) = (peer.address, peer.state.echo(now));
-        let header = self.header(now, self.version_for([node]), echo);
+        let version = self.version_for([node]);
+        let (header, body) = (self.header(now, version, echo), body.in_version(version));
         effects.push(Effect::Send(to, Datagram { header, body }));
     }
 
@@ -409,7 +410,7 @@ impl Link {
         body: Body<'static>,
         effects: &mut Vec<Effect>,
     ) {
-        let header = self.header(now, version, None);
+        let (header, body) = (self.header(now, version, None), body.in_version(version));
         effects.push(Effect::Send(to, Datagram { header, body }));
     }
 }

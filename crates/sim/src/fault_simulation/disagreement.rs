@@ -3,15 +3,18 @@
 use slotcast_engine::Agenda;
 use slotcast_member::ClusterMap;
 use slotcast_protocol::{GroupId, TargetId};
-use slotcast_transport::{Body, Datagram, MIN_VERSION, Versions};
+use slotcast_transport::{Body, Datagram, MAX_VERSION, MIN_VERSION, Versions};
 use slotcast_units::{Span, Time};
 
 use super::cluster::Cluster;
 use super::event::{Event, Fault};
 use super::plan::Disagreement;
 
-/// What the older program speaks.
-const OLDER: Versions = Versions { lowest: MIN_VERSION, highest: MIN_VERSION };
+/// What the older program of a node speaks: the oldest one, or that of the version before.
+const fn older(node: u32) -> Versions {
+    let highest = if node.is_multiple_of(2) { MIN_VERSION } else { MAX_VERSION - 1 };
+    Versions { lowest: MIN_VERSION, highest }
+}
 
 impl Cluster {
     /// A node is about to start: of which program it is, and which map it is given.
@@ -23,7 +26,7 @@ impl Cluster {
             Disagreement::Versions if self.disagreements.chance(0.5) => {
                 // Programs are upgraded, and not the other way round.
                 let host = &mut self.nodes[node as usize];
-                host.versions = if is_first { OLDER } else { Versions::ALL };
+                host.versions = if is_first { older(node) } else { Versions::ALL };
                 self.report.injected.older += u64::from(is_first);
             }
             Disagreement::Layouts if !self.is_calm && self.disagreements.chance(0.5) => {

@@ -17,10 +17,13 @@ use super::read::Reader;
 pub const MIN_VERSION: u8 = 2;
 
 /// The newest one.
-pub const MAX_VERSION: u8 = 3;
+pub const MAX_VERSION: u8 = 4;
 
 /// From this version on clock datagrams tell the layout, and the range of versions in a place of its own.
 pub const TELLS_LAYOUT: u8 = 3;
+
+/// From this version on put-requests and surveys tell claims.
+pub const TELLS_CLAIMS: u8 = 4;
 
 /// With the lowest version in its second byte and the highest in the first: a range of versions among groups.
 const RANGE: u32 = 0xffff_0000;

@@ -65,7 +65,7 @@ impl<'a> Datagram<'a> {
             LETTER => Body::Letter(Cow::Borrowed(reader.rest())),
             unknown => return Err(Refused::Kind(unknown)),
         };
-        if !reader.0.is_empty() {
+        if !reader.0.is_empty() || !body.is_of(version) {
             return Err(wrong);
         }
         Ok(Datagram { header, body })

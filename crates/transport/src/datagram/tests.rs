@@ -2,7 +2,10 @@ use super::*;
 use crate::key::Key;
 use alloc::borrow::ToOwned;
 use alloc::vec;
-use slotcast_protocol::{AckOutcome, InitiatorId, LayoutDigest, ReplicaAck, Wanted};
+use slotcast_protocol::{
+    AckOutcome, Claim, InitiatorId, LayoutDigest, PutRequest, ReplicaAck, Wanted,
+};
+use slotcast_units::Size;
 
 fn header() -> Header {
     Header {
@@ -103,6 +106,53 @@ fn datagrams_are_read_as_they_are_written() {
     }
 }
 
+/// A put-request and a survey with these claims.
+fn claiming(claim: Claim) -> [Body<'static>; 2] {
+    let asked = PutRequest {
+        request: RequestId { initiator: InitiatorId(7), serial: 1 },
+        round: 0,
+        group: GroupId(3),
+        skip: Members::NONE,
+        chunk: ChunkId([1; 32]),
+        size: Size::from_kib(4),
+        not_before: Time::ZERO,
+        replicas: 3,
+        claim,
+    };
+    let to = Address::Group(GroupId(3), Members::first(2));
+    let wanted = Wanted { replicas: 3, claim };
+    [
+        Body::Control(to, Message::PutRequest(asked)),
+        survey(SurveyAbout::Chunks(vec![
+            (ChunkId([1; 32]), Wanted::bare(2)),
+            (ChunkId([2; 32]), wanted),
+        ])),
+    ]
+}
+
+/// Nodes that know no claims are told none, and refuse what has one.
+#[test]
+fn claims_are_told_from_version_4_on() {
+    let key = Key::new(&[1; 32]);
+    for (named, bare) in claiming(Claim::Names).into_iter().zip(claiming(Claim::Bare)) {
+        for version in MIN_VERSION..=MAX_VERSION {
+            let tells = version >= TELLS_CLAIMS;
+            let expected = if tells { &named } else { &bare };
+            assert_eq!(named.clone().in_version(version), *expected);
+            assert_eq!(bare.clone().in_version(version), bare);
+            let header = Header { version, ..header() };
+            let mut bytes = Vec::new();
+            Datagram { header, body: named.clone() }.encode(&key, &mut bytes);
+            let refused = Err(Refused::Body(bytes[19]));
+            let read = Datagram::decode(&key, &bytes).map(|datagram| datagram.body);
+            assert_eq!(read, if tells { Ok(named.clone()) } else { refused });
+        }
+    }
+    for body in bodies() {
+        assert_eq!(body.clone().in_version(MIN_VERSION), body);
+    }
+}
+
 /// What a program that knows version 2 alone reads of a clock datagram with a range: groups, of which it has none with
 /// the last number.
 #[test]
@@ -144,7 +194,7 @@ fn later_versions_say_so() {
     let key = Key::new(&[1; 32]);
     let mut bytes = Vec::new();
     clock_3().encode(&key, &mut bytes);
-    bytes[18] = MAX_VERSION + 4;
+    bytes[18] = 7;
     bytes[HEADER_LEN + 1..HEADER_LEN + 3].copy_from_slice(&[6, 7]);
     bytes.extend_from_slice(b"what is there from version 6 on");
     assert_eq!(Datagram::decode(&key, &bytes), Err(Refused::Seal));
@@ -272,4 +322,10 @@ fn the_layout_stays_what_it_is() {
     let mut bytes = Vec::new();
     clock_3().encode(&Key::new(&[1; 32]), &mut bytes);
     assert_eq!(blake3::hash(&bytes).to_hex()[..16], *"59d08bcf3285f072");
+    bytes.clear();
+    for body in claiming(Claim::Names) {
+        let header = Header { version: 4, ..header() };
+        Datagram { header, body }.encode(&Key::new(&[1; 32]), &mut bytes);
+    }
+    assert_eq!(blake3::hash(&bytes).to_hex()[..16], *"a284162854c81466");
 }

@@ -1,8 +1,12 @@
+use alloc::collections::VecDeque;
 use alloc::vec;
 
-use slotcast_protocol::{Delivery, Membership, TargetId};
-use slotcast_transport::{Body, Datagram, Key, PeerChange};
-use slotcast_units::{Rate, Span, Time};
+use slotcast_protocol::{
+    ChunkId, Claim, Delivery, GroupId, InitiatorId, Members, Membership, Message, PutRequest,
+    RequestId, TargetId, Wanted,
+};
+use slotcast_transport::{Address, Body, Datagram, Key, PeerChange, Survey, SurveyAbout};
+use slotcast_units::{Rate, Size, Span, Time};
 
 use super::*;
 use crate::config::{NetworkConfig, Times};
@@ -11,8 +15,9 @@ use crate::map::{FailureDomain, MapNode};
 
 const OLDER: Versions = Versions { lowest: 2, highest: 2 };
 const PRESENT: Versions = Versions::ALL;
-const NEXT: Versions = Versions { lowest: 3, highest: 5 };
-const FUTURE: Versions = Versions { lowest: 4, highest: 5 };
+const BEFORE: Versions = Versions { lowest: 2, highest: 3 };
+const NEXT: Versions = Versions { lowest: 3, highest: 6 };
+const FUTURE: Versions = Versions { lowest: 5, highest: 6 };
 
 fn map() -> ClusterMap {
     let node = |number: u32| MapNode {
@@ -120,12 +125,14 @@ impl Pair {
 #[test]
 fn two_nodes_speak_the_highest_version_that_both_know() {
     for (one, other, agreed) in [
-        (PRESENT, PRESENT, 3),
+        (PRESENT, PRESENT, 4),
+        (BEFORE, PRESENT, 3),
+        (PRESENT, BEFORE, 3),
         (OLDER, PRESENT, 2),
         (PRESENT, OLDER, 2),
         (OLDER, OLDER, 2),
-        (PRESENT, NEXT, 3),
-        (NEXT, PRESENT, 3),
+        (PRESENT, NEXT, 4),
+        (NEXT, PRESENT, 4),
     ] {
         let mut pair = Pair::new(&[map(), map()], [one, other]);
         pair.run();
@@ -134,6 +141,69 @@ fn two_nodes_speak_the_highest_version_that_both_know() {
             assert_eq!(peer.version, Some(agreed), "{one} and {other}");
         }
         assert!([0, 1].map(|node| pair.refusals(node)).concat().is_empty());
+    }
+}
+
+/// What is put for names alone.
+fn named_put(group: GroupId) -> Message {
+    Message::PutRequest(PutRequest {
+        request: RequestId { initiator: InitiatorId(0), serial: 1 },
+        round: 0,
+        group,
+        skip: Members::NONE,
+        chunk: ChunkId([1; 32]),
+        size: Size::from_kib(4),
+        not_before: Time::ZERO,
+        replicas: 2,
+        claim: Claim::Names,
+    })
+}
+
+/// The claims in what is sent to node 1, in put-requests and surveys.
+fn claims_in(effects: &[Effect]) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    for effect in effects {
+        let Effect::Send(_, Datagram { body, .. }) = effect else { continue };
+        match body {
+            Body::Control(_, Message::PutRequest(asked)) => claims.push(asked.claim),
+            Body::Survey(Survey { about: SurveyAbout::Chunks(chunks), .. }) => {
+                claims.extend(chunks.iter().map(|(_, wanted)| wanted.claim));
+            }
+            _ => {}
+        }
+    }
+    claims
+}
+
+/// One that does not know them would refuse what has one: it keeps what is put until somebody removes it. A multicast
+/// is in the lowest version of all whom it is for.
+#[test]
+fn claims_are_told_to_those_that_know_them() {
+    let (group, position) = map().groups().expect("three targets").seat(TargetId(1));
+    for (other, told) in
+        [(PRESENT, Claim::Names), (NEXT, Claim::Names), (BEFORE, Claim::Bare), (OLDER, Claim::Bare)]
+    {
+        let mut pair = Pair::new(&[map(), map()], [PRESENT, other]);
+        pair.run();
+        let (now, link) = (pair.now, &mut pair.links[0]);
+        link.suspicions.up(1);
+        let to = Members::only(position);
+        let (mut mail, mut effects) = (VecDeque::new(), Vec::new());
+        link.tell_group(now, (group, to), &named_put(group), &mut mail, &mut effects);
+        let chunks = vec![(ChunkId([1; 32]), Wanted::named(2))];
+        let survey = Survey { number: 1, group, about: SurveyAbout::Chunks(chunks) };
+        link.survey(now, to, &survey, &mut effects);
+        assert_eq!(claims_in(&effects), [told; 2], "{other}");
+        effects.clear();
+        // Of node 2 no version is known.
+        for (nodes, told) in [(&[1][..], told), (&[1, 2][..], Claim::Bare)] {
+            let version = link.version_for(nodes.iter().copied());
+            let body = Body::Control(Address::Group(group, to), named_put(group));
+            let address = map().nodes[1].address;
+            link.send_multicast(now, (address, version), body, &mut effects);
+            assert_eq!(claims_in(&effects), [told], "{other}, {nodes:?}");
+            effects.clear();
+        }
     }
 }
 
@@ -212,7 +282,7 @@ fn a_layout_that_could_not_be_compared_is_told_again_first() {
         let mut events = Vec::new();
         pair.links[1].take(pair.now, (&later(&other), &groups), &mut events);
         let unproven = pair.links[0].counters().unproven;
-        let header = pair.links[1].header(pair.now, 3, None);
+        let header = pair.links[1].header(pair.now, 4, None);
         let said = Effect::Send(
             map().nodes[0].address,
             Datagram { header, body: Body::Failed(Vec::new()) },
