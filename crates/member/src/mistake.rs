@@ -38,6 +38,8 @@ pub enum Mistake {
     RepairForgets,
     /// Repair puts every chunk again on two targets.
     RepairKnowsOneNumber,
+    /// Repair puts every chunk again as one that names want kept, and nobody else.
+    RepairForgetsClaims,
     /// A node that drains says that it has handed over as soon as it knows of no chunk that lacks replicas.
     HandsOverEarly,
     /// A node that drains takes chunks all the same, and does not care for them.

@@ -85,7 +85,7 @@ impl Member {
                 naming.chunk_ended(now, number, true, &member.groups);
             });
         }
-        self.put(now, number, content, (replicas, Claim::Bare));
+        self.put(now, number, content, (replicas, Claim::Names));
     }
 
     /// The chunk of a put is stored, or will not be. True if that is for a name, which is told.

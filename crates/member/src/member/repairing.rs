@@ -60,8 +60,11 @@ impl Member {
     }
 
     pub(super) fn to_repair(&self, wanted: Wanted) -> Wanted {
-        let knows_one = self.errs(Mistake::RepairKnowsOneNumber);
-        if knows_one { Wanted { replicas: 2, ..wanted } } else { wanted }
+        match self.mistake {
+            Some(Mistake::RepairKnowsOneNumber) => Wanted { replicas: 2, ..wanted },
+            Some(Mistake::RepairForgetsClaims) => Wanted::named(wanted.replicas),
+            _ => wanted,
+        }
     }
 
     pub(super) fn recover(&mut self, now: Time, target: TargetId, chunk: ChunkId, wanted: Wanted) {

@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 
 use slotcast_protocol::tape::TargetEntry;
 use slotcast_protocol::{
-    ChunkId, Claim, Intake, Membership, Message, PutAccept, Repair, RepairEffect, RepairInput,
+    ChunkId, Intake, Membership, Message, PutAccept, Repair, RepairEffect, RepairInput,
     RepairProgress, RepairStatistics, RequestId, Target, TargetEffect, TargetId,
     TargetInput as NegotiatorInput, Wanted,
 };
@@ -430,14 +430,9 @@ impl StorageTarget {
         self.account.load(now, &self.negotiator, self.asked.len(), measured)
     }
 
-    /// How many targets are to hold a chunk, as it is stored here on stable storage; none if it is not.
-    pub fn wanted(&self, chunk: &ChunkId) -> Option<u8> {
-        self.store.replicas(chunk)
-    }
-
-    /// Who wants a chunk kept, as it is stored here on stable storage; none if it is not.
-    pub fn claim(&self, chunk: &ChunkId) -> Option<Claim> {
-        self.store.claim(chunk)
+    /// On how many targets a chunk is wanted, and by whom, as it is stored here on stable storage; none if it is not.
+    pub fn wanted(&self, chunk: &ChunkId) -> Option<Wanted> {
+        self.store.wanted(chunk)
     }
 
     /// All chunks that are stored here, in the order of their names.

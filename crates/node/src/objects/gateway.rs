@@ -99,7 +99,7 @@ impl Objects {
         Plan {
             chunk_size: CHUNK_SIZE,
             replicas: None,
-            claim: Claim::Bare,
+            claim: Claim::Names,
             length,
             buffered,
             max_length: self.serving.body_size,

@@ -224,7 +224,7 @@ async fn body_of(node: &Node, bucket: &Bucket, parts: &[FoundPart]) -> Result<Bo
     }
     let content = Content::of(list::encode(&entries));
     let chunk = content.chunk();
-    let stored = node.put_on(content, bucket.replicas, Claim::Bare).await;
+    let stored = node.put_on(content, bucket.replicas, Claim::Names).await;
     let stored = stored.map_err(|_| ObjectError::STOPPED)?;
     stored.map_err(|failure| ObjectError::from(meaning(chunk, failure)))?;
     Ok(Body::List(chunk))

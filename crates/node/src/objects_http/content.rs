@@ -58,7 +58,7 @@ pub(super) async fn put_object(
     let plan = Plan {
         chunk_size: CHUNK_SIZE,
         replicas: None,
-        claim: Claim::Bare,
+        claim: Claim::Names,
         length: body.size_hint().exact(),
         buffered: 0,
         max_length: serving.body_size,

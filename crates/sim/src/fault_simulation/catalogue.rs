@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use slotcast_engine::Stream;
-use slotcast_protocol::ChunkId;
+use slotcast_protocol::{ChunkId, Claim, Wanted};
 use slotcast_store::Content;
 
 /// What the users of a chunk know.
@@ -27,6 +27,8 @@ struct Entry {
     known: Known,
     /// The highest number of replicas of all puts that were acknowledged.
     wanted: u8,
+    /// The same of those that were not for a name.
+    bare: u8,
 }
 
 /// All chunks that were ever put.
@@ -53,7 +55,7 @@ impl Catalogue {
         let content = Content::of(Bytes::from(bytes));
         self.places.insert(content.chunk(), self.chunks.len());
         let known = Known::Asked;
-        self.chunks.push(Entry { content: content.clone(), known, wanted: 0 });
+        self.chunks.push(Entry { content: content.clone(), known, wanted: 0, bare: 0 });
         content
     }
 
@@ -88,9 +90,17 @@ impl Catalogue {
         self.chunks[self.places[chunk]].wanted
     }
 
-    pub(super) fn acknowledge(&mut self, chunk: &ChunkId, replicas: u8) {
+    /// On how many targets it must be until somebody removes it; 0 if only names want it.
+    pub(super) fn bare(&self, chunk: &ChunkId) -> u8 {
+        self.chunks[self.places[chunk]].bare
+    }
+
+    pub(super) fn acknowledge(&mut self, chunk: &ChunkId, Wanted { replicas, claim }: Wanted) {
         let entry = &mut self.chunks[self.places[chunk]];
         entry.wanted = entry.wanted.max(replicas);
+        if claim == Claim::Bare {
+            entry.bare = entry.bare.max(replicas);
+        }
         if entry.known == Known::Asked {
             entry.known = Known::Acknowledged;
         }
@@ -99,7 +109,7 @@ impl Catalogue {
     /// As many of its replicas were destroyed as there were: it may be there or not.
     pub(super) fn forget(&mut self, chunk: &ChunkId) {
         let entry = &mut self.chunks[self.places[chunk]];
-        (entry.known, entry.wanted) = (Known::Asked, 0);
+        (entry.known, entry.wanted, entry.bare) = (Known::Asked, 0, 0);
     }
 
     pub(super) fn retire(&mut self, chunk: &ChunkId) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use slotcast_engine::Agenda;
 use slotcast_faults::{DiskFaults, SimulatedDisk};
 use slotcast_member::StorageTarget;
-use slotcast_protocol::{ChunkId, GroupId, TargetId};
+use slotcast_protocol::{ChunkId, GroupId, TargetId, Wanted};
 use slotcast_store::{Config, Effect, Input, Store, Ticket, Work};
 use slotcast_units::{Span, Time};
 
@@ -146,12 +146,17 @@ impl Cluster {
     /// Whether as many targets were harmed as the chunk is wanted on: then it may be lost. That is so only of
     /// one that is wanted on fewer than the cluster's number.
     pub(super) fn may_be_lost(&self, chunk: &ChunkId) -> bool {
+        self.catalogue.wanted(chunk) <= self.harmed(chunk)
+    }
+
+    /// Members of a chunk's group whose disks were harmed.
+    fn harmed(&self, chunk: &ChunkId) -> u8 {
         let members = self.groups.members(self.groups.group_of(chunk)).iter();
         let is_harmed = |target: &&TargetId| {
             let host = self.nodes.get(self.node_of(**target));
             host.and_then(|host| host.disks.get(target)).is_some_and(|disk| disk.harmed)
         };
-        usize::from(self.catalogue.wanted(chunk)) <= members.filter(is_harmed).count()
+        u8::try_from(members.filter(is_harmed).count()).unwrap_or(u8::MAX)
     }
 
     /// The members of a chunk's group: what each can do, and for how many replicas it has the chunk.
@@ -169,7 +174,7 @@ impl Cluster {
     /// Counts the replicas that would be there if the power of all targets failed now, each with a number that
     /// has it kept.
     pub(super) fn check_replicas(&mut self) {
-        let mut replicas: BTreeMap<ChunkId, Vec<u8>> = BTreeMap::new();
+        let mut replicas: BTreeMap<ChunkId, Vec<Wanted>> = BTreeMap::new();
         // Until disks that have failed are replaced, a drain may not end: what its node holds is there.
         let counts = |host: &&NodeHost| match host.leaving {
             Leaving::No => true,
@@ -188,8 +193,8 @@ impl Cluster {
                 for (chunk, wanted) in readable(self.plan.store(disk.identity()), disk.disk.clone())
                 {
                     // What the target itself does not take for stored is not, whatever is on its disk.
-                    let wanted = if counts(&chunk) { wanted } else { 0 };
-                    replicas.entry(chunk).or_default().push(wanted);
+                    let of_chunk = replicas.entry(chunk).or_default();
+                    of_chunk.extend(Some(wanted).filter(|_| counts(&chunk)));
                 }
             }
         }
@@ -201,8 +206,22 @@ impl Cluster {
             let wanted = self.catalogue.wanted(&chunk);
             let group = self.groups.group_of(&chunk);
             let domains = self.groups.domains_of(group, self.groups.members_for_puts(group));
-            let found = replicas.get(&chunk).into_iter().flatten();
-            let found = found.filter(|told| **told >= wanted).count();
+            let found = |wanted: Wanted| {
+                let told = replicas.get(&chunk).into_iter().flatten();
+                told.filter(|told| told.covers(wanted)).count()
+            };
+            // Whoever has put it without a name, on no more targets than were harmed, may have lost that claim alone.
+            let bare = self.catalogue.bare(&chunk);
+            let of_bare = found(Wanted::bare(bare));
+            if of_bare < usize::from(bare).min(domains) && bare > self.harmed(&chunk) {
+                let states = self.states_of(&chunk);
+                let what = format!(
+                    "{chunk} has {of_bare} of {bare} bare replicas after the repair: {states}"
+                );
+                self.report.violated(what);
+                continue;
+            }
+            let found = found(Wanted::named(wanted));
             if found >= usize::from(wanted).min(domains) {
                 continue;
             }
@@ -218,8 +237,8 @@ impl Cluster {
     }
 }
 
-/// The chunks that a store finds, and can read, on `disk` after a power failure, with their wanted replicas.
-fn readable(config: Config, mut disk: SimulatedDisk) -> Vec<(ChunkId, u8)> {
+/// The chunks that a store finds, and can read, on `disk` after a power failure, with what is wanted of them.
+fn readable(config: Config, mut disk: SimulatedDisk) -> Vec<(ChunkId, Wanted)> {
     disk.faults = DiskFaults::default();
     disk.crash();
     let mut effects = Vec::new();
@@ -233,7 +252,7 @@ fn readable(config: Config, mut disk: SimulatedDisk) -> Vec<(ChunkId, u8)> {
                 Effect::Work => work = store.take_work(),
                 Effect::Fetched(_, content) => {
                     let chunk = content.chunk();
-                    found.extend(store.replicas(&chunk).map(|wanted| (chunk, wanted)));
+                    found.extend(store.wanted(&chunk).map(|wanted| (chunk, wanted)));
                 }
                 _ => {}
             }

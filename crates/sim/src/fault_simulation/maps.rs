@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use slotcast_engine::Agenda;
 use slotcast_member::ClusterMap;
-use slotcast_protocol::{ChunkId, Membership, TargetId};
+use slotcast_protocol::{ChunkId, Membership, TargetId, Wanted};
 use slotcast_units::{Span, Time};
 
 use super::catalogue::Known;
@@ -150,7 +150,7 @@ impl Cluster {
         let others = members.filter(|other| {
             let Some(host) = self.nodes.get(self.node_of(**other)) else { return false };
             let Some(disk) = host.disks.get(other) else { return false };
-            let keeps = |number: u8| number >= wanted;
+            let keeps = |held: Wanted| held.covers(wanted);
             let may_have = host.leaving == Leaving::No || host.is_gone() && disk.harmed;
             may_have
                 && (disk.harmed
@@ -169,10 +169,10 @@ impl Cluster {
         let groups = member.map_or(&self.groups, |member| member.groups());
         let group = groups.group_of(chunk);
         let possible = groups.domains_of(group, groups.members_for_puts(group));
-        if found < usize::from(wanted).min(possible) {
+        if found < usize::from(wanted.replicas).min(possible) {
             let what = format!(
                 "target {} at {now} says that it has handed over, and {chunk} is on {found} \
-                 others instead of {wanted}: {}",
+                 others instead of {wanted:?}: {}",
                 target.0,
                 self.states_of(chunk)
             );

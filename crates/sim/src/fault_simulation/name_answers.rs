@@ -178,7 +178,7 @@ impl Cluster {
             );
             return self.report.violated(what);
         }
-        self.catalogue.acknowledge(chunk, replicas);
+        self.catalogue.acknowledge(chunk, slotcast_protocol::Wanted::named(replicas));
     }
 
     fn listed(&mut self, now: Time, ask: usize, listed: Listed, agenda: &mut Agenda<Event>) {

@@ -2,7 +2,7 @@
 
 use slotcast_engine::Agenda;
 use slotcast_member::{Input, Request, RequestNumber};
-use slotcast_protocol::{ChunkId, Claim, Failure, GroupId};
+use slotcast_protocol::{ChunkId, Claim, Failure, GroupId, Wanted};
 use slotcast_store::Content;
 use slotcast_units::Time;
 
@@ -137,7 +137,7 @@ impl Cluster {
             Ok(()) => {
                 self.report.acknowledged += 1;
                 self.check_acknowledged(now, node, (&chunk, replicas));
-                self.catalogue.acknowledge(&chunk, replicas);
+                self.catalogue.acknowledge(&chunk, Wanted::bare(replicas));
             }
             Err(_) if purpose == Purpose::User => self.report.given_up += 1,
             Err(reason) => {

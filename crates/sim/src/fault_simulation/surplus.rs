@@ -111,14 +111,15 @@ impl Cluster {
     }
 
     fn is_surplus(&self, chunk: &ChunkId, own: u8, members: &[(u8, &StorageTarget)]) -> bool {
-        let number = |(_, target): &&(u8, &StorageTarget)| target.wanted(chunk).unwrap_or(0);
-        let wanted =
-            members.iter().find(|(position, _)| *position == own).map_or(0, |m| number(&m));
+        let here = members.iter().find(|(position, _)| *position == own);
+        let Some(wanted) = here.and_then(|(_, target)| target.wanted(chunk)) else { return false };
         let mut holders = Members::NONE;
-        let holds = |member: &&(u8, &StorageTarget)| number(member) >= wanted.max(1);
+        let holds = |(_, target): &&(u8, &StorageTarget)| {
+            target.wanted(chunk).is_some_and(|held| held.covers(wanted))
+        };
         members.iter().filter(holds).for_each(|(position, _)| holders.insert(*position));
         let group = self.groups.group_of(chunk);
-        let kept = keepers(&self.groups, group, (chunk, wanted), holders);
+        let kept = keepers(&self.groups, group, (chunk, wanted.replicas), holders);
         kept.is_some_and(|kept| holders.contains(own) && !kept.contains(own))
     }
 }

@@ -154,6 +154,7 @@ fn mistakes_of_requests_are_found() {
     find(Mistake::Of(Of::BelievesOldRanges), 400, 2, "replicas after the repair");
     find(Mistake::Of(Of::RepairForgets), 40, 5, "");
     find(Mistake::Of(Of::RepairKnowsOneNumber), 40, 5, "replicas after the repair");
+    find(Mistake::Of(Of::RepairForgetsClaims), 40, 5, "bare replicas after the repair");
 }
 
 #[test]
@@ -180,7 +181,7 @@ fn mistakes_about_agreement_are_found() {
 #[test]
 fn mistakes_about_names_are_found() {
     find(Mistake::RowsAcknowledgeBeforeFlush, 100, 1, "cannot be explained");
-    find(Mistake::WipedRowsKeepTheirIdentity, 120, 1, "cannot be explained");
+    find(Mistake::WipedRowsKeepTheirIdentity, 600, 1, "cannot be explained");
     find(Mistake::Of(Of::SettlesUnmoved), 160, 2, "cannot be explained");
     find(Mistake::OneSalt, 100, 1, "cannot be explained");
     find(Mistake::Of(Of::NamesBeforeStored), 100, 5, "a name says that its content is");
