@@ -3,6 +3,7 @@
 //! ```text
 //!  names/store.toml    the identity of the store, and which folder has its rows
 //!  names/rows-1        a database; another one is there only while rows are cleared, or after a crash
+//!  names/rows-1.toml   what it has at least
 //! ```
 //!
 //! `store.toml` is written whole when all that it speaks of is on stable storage. So rows that were only half made, or
@@ -132,9 +133,14 @@ impl Home {
         for entry in fs::read_dir(&self.folder).map_err(failed("list", &self.folder))? {
             let path = entry.map_err(failed("list", &self.folder))?.path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let name = name.strip_suffix(".toml").unwrap_or(name);
             let number = name.strip_prefix(ROWS).and_then(|number| number.parse::<u64>().ok());
             if number.is_some() && number != kept {
-                fs::remove_dir_all(&path).map_err(failed("remove", &path))?;
+                let is_removed = match path.is_dir() {
+                    true => fs::remove_dir_all(&path),
+                    false => fs::remove_file(&path),
+                };
+                is_removed.map_err(failed("remove", &path))?;
             }
         }
         Ok(())

@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::failure::{Failure, failed};
+use super::mark::{COUNT, Span};
 use crate::whole_file::sync_folder;
 
 const START: u8 = 1;
@@ -41,20 +42,31 @@ const PIECE: usize = 1 << 20;
 struct Journal {
     path: PathBuf,
     whole: u64,
+    /// The numbers of its first and its last whole batch, if it has any.
+    writes: Option<(Option<u64>, Option<u64>)>,
     /// Something else follows.
     is_torn: bool,
     /// Among that is another whole batch.
     has_more: bool,
 }
 
-/// Cuts off what was not acknowledged, and puts the rest of the last journal on stable storage.
+/// A batch that is whole.
+struct Batch {
+    length: u64,
+    /// The number of the write, if it was counted.
+    number: Option<u64>,
+}
+
+/// Cuts off what was not acknowledged, and puts the rest of the last journal on stable storage. Returns the writes in each
+/// journal, the oldest first.
 ///
 /// # Errors
 /// If something is missing that was acknowledged, or the folder cannot be read or written.
-pub(super) fn settle(folder: &Path) -> Result<(), Failure> {
+pub(super) fn settle(folder: &Path) -> Result<Vec<Span>, Failure> {
     let paths = journals_of(folder)?;
+    let mut spans = Vec::with_capacity(paths.len());
     let mut torn: Option<Journal> = None;
-    for path in &paths {
+    for (number, path) in &paths {
         let journal = read(path).map_err(failed("read", path))?;
         if let Some(torn) = &torn
             && journal.whole > 0
@@ -68,17 +80,19 @@ pub(super) fn settle(folder: &Path) -> Result<(), Failure> {
             let (journal, bytes) = (journal.path.display(), journal.whole);
             tracing::info!(%journal, bytes, "batch of rows cut off that was not acknowledged");
         }
-        let is_last = Some(path) == paths.last();
+        let is_last = spans.len() + 1 == paths.len();
         if journal.is_torn || is_last {
             rewrite(&journal).map_err(failed("rewrite", path))?;
         }
+        spans.push(Span { journal: *number, writes: journal.writes });
         torn = torn.or(Some(journal).filter(|journal| journal.is_torn));
     }
-    sync_folder(folder).map_err(failed("flush", folder))
+    sync_folder(folder).map_err(failed("flush", folder))?;
+    Ok(spans)
 }
 
-/// Journals, the oldest first.
-fn journals_of(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+/// Journals and their numbers, the oldest first.
+fn journals_of(folder: &Path) -> Result<Vec<(u64, PathBuf)>, Failure> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed("list", folder))? {
         let path = entry.map_err(failed("list", folder))?.path();
@@ -88,16 +102,18 @@ fn journals_of(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         }
     }
     found.sort();
-    Ok(found.into_iter().map(|(_, path)| path).collect())
+    Ok(found)
 }
 
 fn read(path: &Path) -> io::Result<Journal> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
     let mut from = BufReader::with_capacity(PIECE, &file);
-    let (mut whole, mut buffer) = (0, Vec::new());
+    let (mut whole, mut writes, mut buffer) = (0, None, Vec::new());
     while let Some(batch) = read_batch(&mut from, length - whole, &mut buffer)? {
-        whole += batch;
+        whole += batch.length;
+        let first = writes.map_or(batch.number, |(first, _)| first);
+        writes = Some((first, batch.number));
     }
     let rest = read_rest(&file, whole)?;
     let mut has_more = false;
@@ -105,18 +121,18 @@ fn read(path: &Path) -> io::Result<Journal> {
         let room = (rest.len() - at) as u64;
         has_more = has_more || read_batch(&mut &rest[at..], room, &mut buffer)?.is_some();
     }
-    Ok(Journal { path: path.to_path_buf(), whole, is_torn: !rest.is_empty(), has_more })
+    Ok(Journal { path: path.to_path_buf(), whole, writes, is_torn: !rest.is_empty(), has_more })
 }
 
-/// The length of the batch that begins here, if there is a whole one of at most `room` bytes.
-fn read_batch(from: &mut impl Read, room: u64, buffer: &mut Vec<u8>) -> io::Result<Option<u64>> {
+/// The batch that begins here, if there is a whole one of at most `room` bytes.
+fn read_batch(from: &mut impl Read, room: u64, buffer: &mut Vec<u8>) -> io::Result<Option<Batch>> {
     let mut start = [0; START_LENGTH];
     if !fill(from, &mut start)? || start[0] != START {
         return Ok(None);
     }
     let count = u32::from_le_bytes([start[1], start[2], start[3], start[4]]);
     let mut length = (START_LENGTH + END_LENGTH) as u64;
-    let mut sum = Xxh3::new();
+    let (mut sum, mut number) = (Xxh3::new(), None);
     for _ in 0..count {
         let mut item = [0; ITEM_LENGTH];
         if !fill(from, &mut item)? || item[0] != ITEM {
@@ -135,11 +151,14 @@ fn read_batch(from: &mut impl Read, room: u64, buffer: &mut Vec<u8>) -> io::Resu
         }
         sum.update(&item);
         sum.update(buffer);
+        if usize::from(key) == COUNT.len() && buffer.starts_with(COUNT) {
+            number = buffer[COUNT.len()..].try_into().map(u64::from_be_bytes).ok();
+        }
     }
     let mut end = [0; END_LENGTH];
     let is_there = count > 0 && fill(from, &mut end)? && end[0] == END;
     let is_whole = is_there && end[1..9] == sum.digest().to_le_bytes() && end[9..] == MAGIC;
-    Ok(is_whole.then_some(length))
+    Ok(is_whole.then_some(Batch { length, number }))
 }
 
 /// Fills the buffer; false if there is less.

@@ -26,6 +26,7 @@ mod database;
 mod failure;
 mod home;
 mod journal;
+mod mark;
 
 /// What an operation on rows came to.
 pub type RowsResult = Result<RowsOutput, RowsError>;

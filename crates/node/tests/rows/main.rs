@@ -4,6 +4,7 @@
 mod contract;
 mod disk;
 mod kills;
+mod taken_away;
 
 use contract::{Contract, check};
 use disk::RowsOnDisk;

@@ -1,11 +1,12 @@
 use std::os::unix::fs::FileExt;
 
 use super::super::database::{Database, Writes};
+use super::super::mark::{self, Mark};
 use super::*;
 
 /// A row of one write, of about 1000 bytes.
 fn row(number: u8) -> Writes {
-    [(vec![number], Some(vec![number; 1000]))].into()
+    [(vec![1, number], Some(vec![number; 1000]))].into()
 }
 
 /// A database with so many writes, and the last one of its journals.
@@ -15,16 +16,18 @@ fn written(writes: u8) -> (tempfile::TempDir, PathBuf) {
     let database = Database::make(&place).expect("room");
     (0..writes).for_each(|number| database.write(row(number)).expect("room"));
     drop(database);
-    let journal = journals_of(&place).expect("it is there").pop().expect("at least one");
+    // As a crash leaves it.
+    mark::write(&place, Mark { journal: 0, write: 0 }).expect("room");
+    let journal = journals_of(&place).expect("it is there").pop().expect("at least one").1;
     (folder, journal)
 }
 
 /// Bytes of one of the writes in the journal.
-const WRITE: u64 = 13 + 21 + 1 + 1000 + 13;
+const WRITE: u64 = 13 + (21 + 1 + 8) + (21 + 2 + 1000) + 13;
 
 fn rows_in(journal: &Path) -> Result<Vec<u8>, Failure> {
     let database = Database::open(journal.parent().expect("a folder"))?;
-    let is_there = |number: &u8| match database.get(&[*number]) {
+    let is_there = |number: &u8| match database.get(&[1, *number]) {
         Ok(Some(value)) => value == vec![*number; 1000],
         Ok(None) => false,
         Err(failure) => panic!("{failure}"),
@@ -90,4 +93,36 @@ fn what_is_missing_in_a_journal_before_another_is_told() {
     File::create(path.with_file_name("7.jnl")).expect("room");
     settle(path.parent().expect("a folder")).expect("nothing is missing");
     assert_eq!(path.metadata().expect("it is there").len(), 4 * WRITE);
+}
+
+/// Five writes of which the last two are in a second journal, and a mark that knows of it.
+fn in_two_journals() -> (tempfile::TempDir, PathBuf) {
+    let (folder, first) = written(5);
+    let bytes = fs::read(&first).expect("it is there");
+    let (three, rest) = bytes.split_at(3 * WRITE as usize);
+    fs::write(&first, three).expect("room");
+    fs::write(first.with_file_name("1.jnl"), rest).expect("room");
+    let rows = first.parent().expect("a folder");
+    mark::write(rows, Mark { journal: 1, write: 4 }).expect("room");
+    (folder, first)
+}
+
+#[test]
+fn one_journal_of_two_is_missed() {
+    let (_folder, first) = in_two_journals();
+    assert_eq!(rows_in(&first).expect("it opens"), (0..5).collect::<Vec<_>>());
+
+    let (_folder, first) = in_two_journals();
+    fs::remove_file(&first).expect("it is there");
+    let Err(failure) = rows_in(&first) else { panic!("the first one is not missed") };
+    let text = failure.to_string();
+    assert!(
+        text.contains("writes before number 4") && text.contains("remove the folder"),
+        "{text}"
+    );
+
+    let (_folder, first) = in_two_journals();
+    fs::remove_file(first.with_file_name("1.jnl")).expect("it is there");
+    let Err(failure) = rows_in(&first) else { panic!("the second one is not missed") };
+    assert!(failure.to_string().contains("`1.jnl` is missing"), "{failure}");
 }
