@@ -86,6 +86,15 @@ pub struct SimulatedDisk {
     pub lies: bool,
     /// What goes wrong, by kind of operation.
     pub faults: DiskFaults,
+    /// Reads of this file fail, if it is there.
+    pub unreadable: Option<SegmentId>,
+}
+
+/// A file that was taken away from a disk.
+#[derive(Debug, Clone)]
+pub struct TakenFile {
+    segment: SegmentId,
+    file: File,
 }
 
 impl SimulatedDisk {
@@ -99,6 +108,7 @@ impl SimulatedDisk {
             room: usize::MAX,
             lies: false,
             faults: DiskFaults::default(),
+            unreadable: None,
         }
     }
 
@@ -144,6 +154,11 @@ impl SimulatedDisk {
 
     /// What `op` fails with, if it does.
     fn injected(&mut self, op: &Op) -> Option<DiskError> {
+        if let Op::Read { segment, .. } | Op::ReadContent { segment, .. } = op
+            && self.unreadable == Some(*segment)
+        {
+            return Some(DiskError::Failed);
+        }
         let faults = *self.faults.of(op);
         if faults.lasting.is_some() {
             return faults.lasting;
@@ -337,6 +352,23 @@ impl SimulatedDisk {
         self.files.clear();
         self.pending.clear();
         self.harm = Harm::default();
+        self.unreadable = None;
+    }
+
+    /// The segments that are on it, in order.
+    pub fn segments(&self) -> Vec<SegmentId> {
+        self.files.keys().copied().collect()
+    }
+
+    /// Takes a file away, if it is there; nobody may be at work on it.
+    pub fn take_away(&mut self, segment: SegmentId) -> Option<TakenFile> {
+        self.files.remove(&segment).map(|file| TakenFile { segment, file })
+    }
+
+    /// Puts a file back that was taken away, as it was.
+    pub fn put_back(&mut self, TakenFile { segment, file }: TakenFile) {
+        let before = self.files.insert(segment, file);
+        assert!(before.is_none(), "{segment:?} was made anew");
     }
 
     /// How many files are on it.

@@ -65,7 +65,7 @@ mod harm;
 mod rows;
 mod rows_faults;
 
-pub use disk::SimulatedDisk;
+pub use disk::{SimulatedDisk, TakenFile};
 pub use disk_faults::{DiskFaults, Hang, OpFaults, Transient};
 pub use rows::SimulatedRows;
 pub use rows_faults::{RowsFaults, RowsOpFaults};

@@ -38,6 +38,12 @@ impl Cluster {
                 let error = Some(DiskError::Full);
                 (faults.create.lasting, faults.cut.lasting) = (error, error);
             }
+            // A segment that cannot be read, also if its node starts meanwhile, and can be afterwards.
+            2 | 3 => {
+                let disk = &mut self.disk_mut(target).disk;
+                let segments = disk.segments();
+                disk.unreadable = segments.get(segments.len() / 2).copied();
+            }
             _ => {}
         }
         self.disk_mut(target).disk.faults = faults;
@@ -97,7 +103,10 @@ impl Cluster {
             // It stays as it is; but its node waits for it to open, and nobody can ask that node anything.
             true if opens => {}
             true => return,
-            false => disk.disk.faults = DiskFaults::default(),
+            false => {
+                disk.disk.faults = DiskFaults::default();
+                disk.disk.unreadable = None;
+            }
         }
         for op in disk.disk.release() {
             agenda.at(now, Event::Disk { node, target, incarnation, op });

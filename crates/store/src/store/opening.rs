@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::{Active, Effect, Store, StoreStatus};
-use crate::io::DiskError;
+use crate::io::{DiskError, SegmentId};
 use crate::opening::{Found, Opening, Step, Unfinished};
 use crate::recovery::{Work, Worked};
 
@@ -44,7 +44,7 @@ impl Store {
     fn opened(&mut self, found: Found, effects: &mut Vec<Effect>) {
         self.index = *found.index;
         self.newest = found.newest;
-        self.last_sequence = found.last_sequence;
+        self.last_sequence = found.last_sequence.max(first_sequence(found.newest));
         self.statistics.lost = u64::from(found.damaged);
         self.statistics.unreadable_segments = found.unreadable;
         self.unsealed = found.unfinished;
@@ -57,4 +57,13 @@ impl Store {
         effects.push(Effect::Opened);
         self.pump(effects);
     }
+}
+
+/// What an opening numbers its records above, where `newest` is the last segment, so that they are younger than all that any
+/// earlier one has written, also in segments that are not there at present and come back.
+///
+/// A segment has fewer than 2^32 records, and an opening begins above 2^32 times the number of the last segment that
+/// there was. So it stays below that of the next one, which finds at least the spare segment that this one made.
+fn first_sequence(newest: Option<SegmentId>) -> u64 {
+    newest.map_or(0, |segment| u64::from(segment.0) << 32)
 }
