@@ -115,6 +115,7 @@ fn metrics_tell_of_requests_room_and_replicas() {
             "slotcast_http_body_memory_bytes 0",
             "slotcast_target_free_bytes{target=\"2\"} ",
             "slotcast_target_under_replicated_chunks{target=\"2\"} ",
+            "\nslotcast_under_replicated_chunks 0\n",
         ];
         match wanted.iter().find(|line| !text.contains(**line)) {
             None => break,

@@ -140,6 +140,14 @@ pub(crate) fn text(status: &NodeStatus, http: &HttpMetrics, body_memory_used: u6
     gauge("target_repair_walking", "Whether a scan of all chunks is under way", None, |t| {
         u64::from(t.repair.scan.is_some())
     });
+    // A gauge that is absent is not 0.
+    if let Some(chunks) = status.under_replicated_chunks {
+        let gauge = Gauge::<i64>::default();
+        gauge.set(i64::try_from(chunks).unwrap_or(i64::MAX));
+        let help =
+            "Chunks of the cluster known to have too few replicas; absent if that is not known";
+        registry.register("under_replicated_chunks", help, gauge);
+    }
     register_counters(&mut registry, status);
     if let Some(network) = &status.network {
         register_network(&mut registry, network);

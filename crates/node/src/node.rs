@@ -166,6 +166,12 @@ impl Node {
         self.look(|member, now| member.target_status(now))
     }
 
+    /// How many chunks of the cluster have too few replicas; none if that is not known. See
+    /// [`Member::under_replicated`].
+    pub fn under_replicated(&self) -> Receiver<Option<u64>> {
+        self.look(|member, now| member.under_replicated(now))
+    }
+
     /// How its link to the other nodes is; none of a cluster in one process.
     pub(crate) fn network(&self) -> Receiver<Option<Snapshot>> {
         let (sockets, source) = (self.sockets.clone(), self.map_source().map(MapSource::to_string));

@@ -34,6 +34,10 @@ pub(crate) struct Snapshot {
 pub struct NodeStatus {
     /// Version of the program.
     pub version: String,
+    /// Chunks that have too few replicas, as far as the targets of all nodes know: each counts for every target that knows it
+    /// to be short. None while one of them has still to look, does not serve, or is not heard.
+    #[serde(default)]
+    pub under_replicated_chunks: Option<u64>,
     /// Its targets, in order.
     pub targets: Vec<Target>,
     /// Its part in a cluster of several processes; none of one in one process.
@@ -214,8 +218,10 @@ impl NodeStatus {
     pub async fn of(node: &Node) -> Option<NodeStatus> {
         let targets = node.status().await.ok()?;
         let network = node.network().await.ok()?;
+        let under_replicated_chunks = node.under_replicated().await.ok()?;
         Some(NodeStatus {
             version: env!("CARGO_PKG_VERSION").into(),
+            under_replicated_chunks,
             targets: targets.iter().map(|of| Target::new(of, node.folder(of.target))).collect(),
             network: network.map(NetworkStatus::new),
         })

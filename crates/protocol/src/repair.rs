@@ -162,6 +162,8 @@ pub struct Repair {
     is_draining: bool,
     /// A scan that began after it was told to leave has ended, and nothing has come since it began.
     has_scanned: bool,
+    /// No scan has ended yet that began after all that has changed and remembers what it has found.
+    owes_scan: bool,
     /// A chunk that lacks replicas was not remembered: only another scan finds it.
     has_forgotten: bool,
     /// When a scan ended that asked about every chunk, and nothing had changed meanwhile.
@@ -214,6 +216,7 @@ impl Repair {
             in_hand: BTreeMap::new(),
             is_draining: false,
             has_scanned: false,
+            owes_scan: true,
             has_forgotten: false,
             looked_at_all: None,
             heard: BTreeSet::new(),
@@ -362,6 +365,7 @@ impl Repair {
     fn changed(&mut self, now: Time, inventory: &impl Inventory) {
         // What was heard before is not true any more.
         self.heard.clear();
+        self.owes_scan = true;
         self.again = self.scan.is_some();
         if !self.again {
             self.begin(now, inventory);
@@ -369,7 +373,7 @@ impl Repair {
     }
 
     fn begin(&mut self, now: Time, inventory: &impl Inventory) {
-        self.has_forgotten = false;
+        self.owes_scan |= core::mem::take(&mut self.has_forgotten);
         self.heard.clear();
         self.rested = Time::NEVER;
         self.ranges.begin(&self.start, inventory.range_sum(0, 0).chunks);
@@ -468,6 +472,7 @@ impl Repair {
         self.statistics.scans += 1;
         self.scan = None;
         self.has_scanned = !self.again && !self.has_forgotten;
+        self.owes_scan = !self.has_scanned;
         let rest = match (self.again, self.is_draining && self.has_forgotten) {
             (true, _) => Span::ZERO,
             (false, true) => self.rules.retry,

@@ -7,7 +7,7 @@
 //! | 0 | 16 | seal: keyed hash of all that follows; of a piece its value stands for it |
 //! | 16 | 2 | magic: the letters `SD` |
 //! | 18 | 1 | version: 2 to 4 |
-//! | 19 | 1 | kind of body: 1 to 9 |
+//! | 19 | 1 | kind of body: 1 to 10 |
 //! | 20 | 4 | epoch: version of the sender's cluster map |
 //! | 24 | 4 | sender: its node number |
 //! | 28 | 8 | incarnation: when the sender started, nanoseconds since 1970 |
@@ -27,6 +27,7 @@
 //! | 7 survey | number (4); group (4); about: 1 ranges, 2 chunks (1). Ranges: bits (1); first (4); count (1). Chunks: name (32) and number of replicas (1) of each, at most 32; from version 4 on 0x10 is added to the number where names want the chunk kept, and nobody else |
 //! | 8 survey reply | number (4); group (4); position (1); says: 0 nothing that counts, 1 sums, 2 chunks (1). Sums: of each range (8). Chunks: a bit for each (4) |
 //! | 9 letter | what two nodes say to each other about names, which this layer does not read. What does not fit is sent in pieces, as a chunk is |
+//! | 10 short | from version 4 on: which incarnations of all nodes the sender knows, hashed (8); whether the sender knows how many chunks have too few replicas as far as its targets can know: 0 or 1 (1); how many (8) |
 
 mod claims;
 mod clock;
@@ -42,7 +43,9 @@ use slotcast_protocol::{ChunkId, GroupId, Members, Message, PartValue, RequestId
 use slotcast_units::{Span, Time};
 
 use crate::pieces::Pieces;
-pub use clock::{Clock, MAX_VERSION, MIN_VERSION, TELLS_CLAIMS, TELLS_LAYOUT, Versions};
+pub use clock::{
+    Clock, MAX_VERSION, MIN_VERSION, TELLS_CLAIMS, TELLS_LAYOUT, TELLS_SHORT, Versions,
+};
 pub use survey::{
     MAX_SURVEYED_CHUNKS, MAX_SURVEYED_RANGES, Survey, SurveyAbout, SurveyReply, SurveySays,
 };
@@ -72,6 +75,7 @@ const FAILED: u8 = 6;
 const SURVEY: u8 = 7;
 const SURVEY_REPLY: u8 = 8;
 const LETTER: u8 = 9;
+const SHORT: u8 = 10;
 
 const GROUP: u8 = 1;
 const INITIATOR: u8 = 2;
@@ -206,6 +210,18 @@ pub enum Body<'a> {
     SurveyReply(SurveyReply),
     /// What is said about names.
     Letter(Cow<'a, [u8]>),
+    /// How many chunks have too few replicas.
+    Short(Short),
+}
+
+/// How many chunks have too few replicas, as far as the targets of the sender can know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Short {
+    /// Which incarnations of all nodes, in which epoch, the sender knows, hashed: what it says of others is of no use to a
+    /// node that knows of a later one.
+    pub view: u64,
+    /// How many; none while it does not know.
+    pub chunks: Option<u64>,
 }
 
 /// Why a datagram is not believed.

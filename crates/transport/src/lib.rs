@@ -89,8 +89,8 @@ pub mod translate;
 pub use datagram::{
     Address, Body, Clock, DATA_OVERHEAD, Data, Datagram, HEADER_LEN, Header, MAX_GROUPS,
     MAX_PIECES, MAX_SURVEYED_CHUNKS, MAX_SURVEYED_RANGES, MAX_VERSION, MIN_VERSION, Purpose,
-    Refused, Report, Survey, SurveyAbout, SurveyReply, SurveySays, TELLS_CLAIMS, TELLS_LAYOUT,
-    Versions, piece_len,
+    Refused, Report, Short, Survey, SurveyAbout, SurveyReply, SurveySays, TELLS_CLAIMS,
+    TELLS_LAYOUT, TELLS_SHORT, Versions, piece_len,
 };
 pub use inbox::{Arrived, Inbox, InboxLimits, Refusal};
 pub use key::Key;

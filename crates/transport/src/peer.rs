@@ -161,6 +161,11 @@ impl PeerState {
         self.is_up
     }
 
+    /// The incarnation of it that is believed; none before it was heard.
+    pub fn incarnation(&self) -> Option<u64> {
+        self.incarnation
+    }
+
     /// The last stamp that came from it, and when.
     pub fn last_heard(&self) -> Option<(Time, Time)> {
         self.last

@@ -66,11 +66,23 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             print(&format!("target {number}: expected {expected}\n  {remedy}\n"))?;
         }
     }
-    print(&format!("{}\n", repair(&status)))?;
+    print(&format!("{}\n{}\n", repair(&status), cluster(&status)))?;
     if let Some(network) = &status.network {
         print(&format!("\n{}\n", peers(network)))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is known of the whole cluster.
+fn cluster(status: &NodeStatus) -> String {
+    match status.under_replicated_chunks {
+        Some(chunks) => format!("cluster: {chunks} chunks have too few replicas"),
+        None => {
+            "cluster: it is not known how many chunks have too few replicas: a target has still \
+                 to look, does not serve, or is not heard"
+                .into()
+        }
+    }
 }
 
 /// What repair has found and done, and how long it will go on.

@@ -31,6 +31,7 @@ impl Link {
             self.ask_clock(now, node, effects);
             self.tell_failed(now, node, effects);
         }
+        self.tell_short(now, effects);
         let is_young = now.saturating_since(self.began) < self.times.youth;
         let beat = if all_are_known || !is_young { self.times.beat } else { self.times.first_beat };
         self.next_beat = now + beat;

@@ -50,6 +50,7 @@ impl Link {
             Body::Failed(failed) => self.heard_failed(number, failed, events),
             Body::Survey(survey) => events.push(LinkEvent::Survey(number, survey.clone())),
             Body::SurveyReply(reply) => self.heard_reply(number, reply, events),
+            Body::Short(short) => self.heard_short(now, number, *short),
             Body::Letter(letter) => self.read_letter(number, letter, events),
             Body::Report(report) => self.reported(now, number, report, effects, events),
         }
@@ -87,6 +88,7 @@ impl Link {
             Verdict::Believed => {}
             Verdict::First | Verdict::Restarted => {
                 peer.failed.clear();
+                peer.short = None;
                 peer.agreed = Agreed::default();
                 if verdict == Verdict::Restarted {
                     events.push(LinkEvent::Restarted(number));

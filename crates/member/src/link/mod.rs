@@ -8,6 +8,7 @@
 //! * `agree`: in which version two nodes speak, and whether they have the same layout.
 //! * `surveys`: which chunks members at other nodes hold.
 //! * `letters`: what is said about names.
+//! * `short`: how many chunks have too few replicas.
 //! * `beat`: a word to each peer several times a second, and probes of the multicast.
 
 mod agree;
@@ -18,6 +19,7 @@ mod failed;
 mod hear;
 mod letters;
 mod seats;
+mod short;
 mod surveys;
 mod tell;
 
@@ -31,7 +33,7 @@ use slotcast_protocol::{
 use slotcast_store::Content;
 use slotcast_transport::{
     Address, Body, Datagram, Header, Inbox, InboxLimits, PeerChange, PeerState, Reach, Report,
-    Survey, SurveyReply, Suspicions, Versions, piece_len,
+    Short, Survey, SurveyReply, Suspicions, Versions, piece_len,
 };
 use slotcast_units::{Span, Time};
 
@@ -46,6 +48,7 @@ use crate::mistake::Mistake;
 use agree::Agreed;
 use chunks::Outgoing;
 pub(crate) use chunks::ToSend;
+use short::Said;
 
 /// Something that the link has heard, or found out.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,6 +114,8 @@ struct Peer {
     groups: Vec<GroupId>,
     /// Its members of groups that have failed, as it says.
     failed: BTreeMap<GroupId, Members>,
+    /// How many chunks have too few replicas, as it said last, and when.
+    short: Option<(Short, Time)>,
 }
 
 /// A peer, for people.
@@ -163,6 +168,7 @@ pub struct Link {
     outgoing: Vec<Outgoing>,
     reports: Vec<(u32, Report)>,
     transfers: u32,
+    short: Said,
     /// Long letters so far.
     letters: u32,
     next_beat: Time,
@@ -226,6 +232,7 @@ impl Link {
             outgoing: Vec::new(),
             reports: Vec::new(),
             transfers: 0,
+            short: Said::default(),
             letters: 0,
             next_beat: Time::NEVER,
             next_probe: Time::NEVER,
@@ -285,6 +292,7 @@ impl Link {
                         agreed: Agreed::default(),
                         groups,
                         failed: BTreeMap::new(),
+                        short: None,
                     }
                 }
             };

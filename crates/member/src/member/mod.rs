@@ -305,9 +305,12 @@ impl Member {
                 self.timer(now, time, timer);
                 self.settle(now);
             }
-            let Some(link) = self.outbox.link.as_mut().filter(|link| link.wakes_at() <= now) else {
+            if self.link().is_none_or(|link| link.wakes_at() > now) {
                 break;
-            };
+            }
+            let short = self.short_here();
+            let Some(link) = &mut self.outbox.link else { break };
+            link.set_short(short);
             link.wake(now, &mut self.outbox.effects, &mut self.events);
             self.settle(now);
         }

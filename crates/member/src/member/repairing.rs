@@ -19,6 +19,24 @@ impl Member {
             || self.link().is_some_and(|link| link.may_return(now, group))
     }
 
+    /// How many chunks have too few replicas, as far as the targets of this node know; none if one of them does not know.
+    /// One that has not been told yet what has changed does not know.
+    pub(super) fn short_here(&self) -> Option<u64> {
+        let mut targets = self.targets.values();
+        let sum = targets.try_fold(0, |sum: u64, target| Some(sum.saturating_add(target.short()?)));
+        sum.filter(|_| self.repairs && self.changing.is_empty())
+    }
+
+    /// How many chunks of the cluster have too few replicas; none if a target of any node does not know, or is not heard.
+    /// A chunk counts for each target that knows it to be short.
+    pub fn under_replicated(&self, now: Time) -> Option<u64> {
+        let here = self.short_here()?;
+        match self.link() {
+            Some(link) => link.short_of_all(now, here),
+            None => Some(here),
+        }
+    }
+
     /// Whether the replicas of what `target` holds are not to be made now. A target that drains does not wait
     /// for others to return.
     pub(super) fn is_to_wait(&self, now: Time, target: TargetId) -> bool {

@@ -7,6 +7,14 @@ use crate::claim::Wanted;
 use crate::ids::ChunkId;
 
 impl Repair {
+    /// How many chunks this target knows to have too few replicas. None while it does not know: it owes a scan since
+    /// something has changed, or since it began, or has forgotten what one has found. A scan whose period is over is not
+    /// owed.
+    pub fn short(&self) -> Option<u64> {
+        let knows = !self.owes_scan && !self.has_forgotten;
+        knows.then(|| self.statistics().under_replicated)
+    }
+
     /// When it has something to do, if nothing is told before.
     pub(super) fn due(&self, now: Time) -> Time {
         let mut due = self.retry_at.min(self.survey_due(now)).min(self.release_due(now));

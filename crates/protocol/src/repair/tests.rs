@@ -185,6 +185,39 @@ fn what_lacks_replicas_is_put_again_and_nothing_else() {
     assert_eq!(rig.repair.statistics().healed, 1);
 }
 
+/// It is not known before a scan has ended, nor from a change until one that began after it has.
+#[test]
+fn how_many_are_short_is_known_when_no_scan_is_owed() {
+    let mut rig = Rig::new(0, [1, 2, 3]);
+    rig.run_for(Span::from_ms(1));
+    assert_eq!(rig.repair.short(), None, "it has never looked");
+    rig.tell(RepairInput::Changed);
+    assert_eq!(rig.repair.short(), None);
+    // Something changes amid the scan, which may have missed it.
+    rig.step(Time::NEVER);
+    rig.tell(RepairInput::Changed);
+    while rig.repair.statistics().scans == 0 {
+        assert!(rig.step(Time::NEVER));
+    }
+    assert_eq!(rig.repair.short(), None);
+    rig.run_for(Span::from_ms(1));
+    assert_eq!((rig.repair.statistics().scans, rig.repair.short()), (2, Some(0)));
+    // The period is over, and nothing has changed.
+    rig.now = Time::ZERO + Span::from_ms(1_005);
+    rig.tell(RepairInput::Wake);
+    assert!(rig.repair.is_scanning());
+    assert_eq!(rig.repair.short(), Some(0));
+    rig.run_for(Span::from_ms(1));
+    // One cannot be put again.
+    rig.outcomes.insert(chunk(2), RepairOutcome::Failed);
+    rig.tell(RepairInput::Changed);
+    rig.run_for(Span::from_us(500));
+    assert!(!rig.repair.is_scanning());
+    assert_eq!(rig.repair.short(), Some(1));
+    rig.tell(RepairInput::Lost(chunk(9), Wanted::bare(3)));
+    assert_eq!(rig.repair.short(), Some(2));
+}
+
 #[test]
 fn what_others_put_is_passed_over() {
     let mut rig = Rig::new(0, [1, 2, 3, 4, 5, 6]);

@@ -25,6 +25,9 @@ pub const TELLS_LAYOUT: u8 = 3;
 /// From this version on put-requests and surveys tell claims.
 pub const TELLS_CLAIMS: u8 = 4;
 
+/// From this version on nodes tell each other how many chunks have too few replicas.
+pub const TELLS_SHORT: u8 = 4;
+
 /// With the lowest version in its second byte and the highest in the first: a range of versions among groups.
 const RANGE: u32 = 0xffff_0000;
 

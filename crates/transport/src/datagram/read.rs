@@ -10,8 +10,8 @@ use slotcast_units::{Span, Time};
 use super::{
     Address, Body, CLOCK, CONTROL, Clock, DATA, DATA_OVERHEAD, Data, Datagram, FAILED, GET, GROUP,
     HEADER_LEN, Header, INITIATOR, LETTER, MAGIC, MAX_GROUPS, MAX_PIECES, MAX_VERSION,
-    PIECES_OF_LETTER, PROBE, PUT, Purpose, REPORT, Refused, Report, SURVEY, SURVEY_REPLY, Survey,
-    SurveyReply, Versions,
+    PIECES_OF_LETTER, PROBE, PUT, Purpose, REPORT, Refused, Report, SHORT, SURVEY, SURVEY_REPLY,
+    Short, Survey, SurveyReply, Versions,
 };
 use crate::key::Key;
 use crate::pieces::Pieces;
@@ -62,6 +62,7 @@ impl<'a> Datagram<'a> {
             FAILED => reader.failed().ok_or(wrong)?,
             SURVEY => Body::Survey(Survey::read(&mut reader).ok_or(wrong)?),
             SURVEY_REPLY => Body::SurveyReply(SurveyReply::read(&mut reader).ok_or(wrong)?),
+            SHORT => Body::Short(reader.short().ok_or(wrong)?),
             LETTER => Body::Letter(Cow::Borrowed(reader.rest())),
             unknown => return Err(Refused::Kind(unknown)),
         };
@@ -150,6 +151,12 @@ impl<'a> Reader<'a> {
             failed.push((GroupId(self.u32()?), Members::from_bits(self.u64()?)));
         }
         Some(Body::Failed(failed))
+    }
+
+    fn short(&mut self) -> Option<Short> {
+        let (view, is_known, chunks) = (self.u64()?, self.bool()?, self.u64()?);
+        let is_right = is_known || chunks == 0;
+        is_right.then_some(Short { view, chunks: is_known.then_some(chunks) })
     }
 
     fn address(&mut self) -> Option<Address> {

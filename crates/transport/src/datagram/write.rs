@@ -7,7 +7,7 @@ use slotcast_units::Time;
 use super::{
     Address, Body, CLOCK, CONTROL, DATA, Data, Datagram, FAILED, GET, GROUP, HEADER_LEN, Header,
     INITIATOR, LETTER, MAGIC, MAX_GROUPS, PIECES_OF_LETTER, PROBE, PUT, Purpose, REPORT, Report,
-    SURVEY, SURVEY_REPLY,
+    SHORT, SURVEY, SURVEY_REPLY, Short,
 };
 use crate::key::{Key, SEAL_LEN};
 
@@ -54,6 +54,7 @@ impl Body<'_> {
             Body::Survey(_) => SURVEY,
             Body::SurveyReply(_) => SURVEY_REPLY,
             Body::Letter(_) => LETTER,
+            Body::Short(_) => SHORT,
         }
     }
 
@@ -85,6 +86,11 @@ impl Body<'_> {
             Body::Survey(survey) => survey.encode(out),
             Body::SurveyReply(reply) => reply.encode(out),
             Body::Letter(letter) => out.extend_from_slice(letter),
+            Body::Short(Short { view, chunks }) => {
+                out.extend_from_slice(&view.to_le_bytes());
+                out.push(u8::from(chunks.is_some()));
+                out.extend_from_slice(&chunks.unwrap_or(0).to_le_bytes());
+            }
             Body::Failed(failed) => {
                 for (GroupId(group), members) in failed.iter().take(MAX_GROUPS) {
                     out.extend_from_slice(&group.to_le_bytes());

@@ -5,7 +5,7 @@ use slotcast_protocol::{
     ChunkId, Claim, Delivery, GroupId, InitiatorId, Members, Membership, Message, PutRequest,
     RequestId, TargetId, Wanted,
 };
-use slotcast_transport::{Address, Body, Datagram, Key, PeerChange, Survey, SurveyAbout};
+use slotcast_transport::{Address, Body, Datagram, Key, PeerChange, Short, Survey, SurveyAbout};
 use slotcast_units::{Rate, Size, Span, Time};
 
 use super::*;
@@ -268,6 +268,63 @@ fn a_node_of_an_earlier_epoch_is_compared_with_what_that_was() {
         assert!(pair.peers()[1].is_up);
         assert!(!is_believed || pair.events[1].is_empty(), "{:?}", pair.events[1]);
     }
+}
+
+/// What the two know of the chunks of both, where each knows so much of its own.
+fn short_of_both(pair: &mut Pair, own: [Option<u64>; 2]) -> [Option<u64>; 2] {
+    for (link, own) in pair.links.iter_mut().zip(own) {
+        link.set_short(own);
+    }
+    pair.run();
+    [0, 1].map(|node| pair.links[node].short_of_all(pair.now, own[node]?))
+}
+
+/// A map with these two alone: a third one would not be heard.
+fn map_of_two() -> ClusterMap {
+    let mut map = ClusterMap { group_size: 2, ..map() };
+    map.nodes.truncate(2);
+    map
+}
+
+#[test]
+fn what_all_know_is_added_up() {
+    let mut pair = Pair::new(&[map_of_two(), map_of_two()], [PRESENT; 2]);
+    assert_eq!(short_of_both(&mut pair, [Some(0), Some(0)]), [Some(0); 2]);
+    assert_eq!(short_of_both(&mut pair, [Some(3), Some(4)]), [Some(7); 2]);
+    assert_eq!(short_of_both(&mut pair, [Some(3), None]), [None; 2]);
+    assert_eq!(short_of_both(&mut pair, [Some(0), Some(0)]), [Some(0); 2]);
+    // It is not repeated.
+    pair.now += Span::from_secs(60);
+    assert_eq!([0, 1].map(|node| pair.links[node].short_of_all(pair.now, 0)), [None; 2]);
+}
+
+#[test]
+fn nothing_is_known_of_a_node_that_is_not_heard_or_does_not_tell() {
+    let mut pair = Pair::new(&[map(), map()], [PRESENT; 2]);
+    assert_eq!(short_of_both(&mut pair, [Some(0); 2]), [None; 2], "the third node");
+    const SILENT: Versions = Versions { lowest: 2, highest: 3 };
+    let mut pair = Pair::new(&[map_of_two(), map_of_two()], [PRESENT, SILENT]);
+    assert_eq!(short_of_both(&mut pair, [Some(0); 2]), [None; 2]);
+}
+
+/// It is another incarnation, and may have come back with less than it had.
+#[test]
+fn what_was_said_of_an_earlier_incarnation_does_not_count() {
+    let mut pair = Pair::new(&[map_of_two(), map_of_two()], [PRESENT; 2]);
+    assert_eq!(short_of_both(&mut pair, [Some(0); 2]), [Some(0); 2]);
+    let restarted = Pair::new(&[map_of_two(), map_of_two()], [PRESENT; 2]);
+    let [mut anew, _] = restarted.links;
+    anew.began = pair.now + Span::from_ms(1);
+    pair.links[0] = anew;
+    let view = pair.links[1].view();
+    pair.links[0].set_short(Some(0));
+    // The other one has not heard of it yet, and what it says is of no use to it.
+    let said = Short { view, chunks: Some(0) };
+    let now = pair.now;
+    pair.links[0].heard_short(now, 1, said);
+    assert_eq!(pair.links[0].short_of_all(now, 0), None);
+    assert_eq!(short_of_both(&mut pair, [Some(0); 2]), [Some(0); 2]);
+    assert_ne!(pair.links[1].view(), view);
 }
 
 /// Its first epoch is 5: what the other one has told of epoch 4 it cannot compare.
