@@ -110,7 +110,9 @@ impl Cluster {
         purpose: Purpose,
         agenda: &mut Agenda<Event>,
     ) {
-        let must_be_there = self.catalogue.known(&chunk) == Known::Acknowledged;
+        // Those who are asked may answer before a put under way has brought back what may be lost.
+        let must_be_there =
+            self.catalogue.known(&chunk) == Known::Acknowledged && !self.may_be_lost(&chunk);
         let kind = Kind::Get { must_be_there };
         let replicas = self.plan.replicas;
         self.begin(now, Running { chunk, replicas, purpose, kind }, None, agenda);

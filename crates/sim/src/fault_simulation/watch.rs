@@ -216,10 +216,13 @@ impl Cluster {
         }
     }
 
-    /// What a target has acknowledged does not count for `node` any more; nothing that was taken away does.
+    /// What a target has acknowledged does not count for `node` any more; nothing that was taken away does. It has
+    /// told its position, of which the node thinks as its own map says: that may have another layout.
     fn acks_are_void(&mut self, node: u32, target: TargetId) {
-        if let Some((group, position)) = self.groups.find(target) {
-            self.nodes[node as usize].acks.restarted(group, Members::only(position));
+        let host = &mut self.nodes[node as usize];
+        let seat = host.member.as_ref().and_then(|member| member.groups().find(target));
+        if let Some((group, position)) = seat {
+            host.acks.restarted(group, Members::only(position));
         }
     }
 }
