@@ -31,6 +31,8 @@ impl Waiting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asker {
     Ticket(Ticket),
+    /// The store itself: nobody waits for it.
+    Store,
     /// The compaction with this number copies it, from there.
     Compaction(u64, Place),
 }
@@ -77,7 +79,7 @@ impl Queue {
 
     pub(crate) fn push(&mut self, waiting: Waiting) {
         let record = waiting.record;
-        if matches!(waiting.asker, Asker::Ticket(_)) {
+        if !matches!(waiting.asker, Asker::Compaction(..)) {
             self.last.insert(record.chunk, record);
         }
         self.bytes += record.extent();

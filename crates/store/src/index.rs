@@ -182,6 +182,10 @@ impl Index {
                 }
             }
         }
+        // Compaction may have deleted what it was to void.
+        if self.void_of(&chunk).puts == 0 {
+            return;
+        }
         self.drop_removal(&chunk);
         self.set_void(&chunk, Void { removal: Some(place), ..self.void_of(&chunk) });
         self.segments.holds(place.segment, REMOVAL_EXTENT);

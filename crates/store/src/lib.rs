@@ -17,7 +17,8 @@
 //!   stored chunk is there, and none that was removed.
 //! * A put is reported as stored only when the number of replicas on record is at least the wanted one.
 //! * Content is given out only if its hash is its name. A record that fails is given up and reported,
-//!   so that the chunk can be replicated anew. (Rot that hits the note of a removal can bring the chunk
+//!   so that the chunk can be replicated anew; a removal says so on the disk, or the next start would count it
+//!   again. (Rot that hits the note of a removal can bring the chunk
 //!   back, with the right content.)
 //! * A batch begins at a block of its own: no block with acknowledged data is ever written again.
 //!

@@ -102,6 +102,7 @@ impl Store {
             }
             self.statistics.lost += 1;
             effects.push(Effect::Lost(chunk, self.meant(live.wanted)));
+            self.note_lost(chunk);
         }
     }
 }

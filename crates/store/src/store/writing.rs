@@ -80,12 +80,23 @@ impl Store {
             }
             _ => {}
         }
+        self.queue_removal(chunk, Asker::Ticket(ticket));
+        self.pump(effects);
+    }
+
+    fn queue_removal(&mut self, chunk: ChunkId, asker: Asker) {
         let sequence = self.next_sequence();
         let wanted = Wanted::bare(0);
         let record = Record { kind: Kind::Removal, chunk, sequence, length: 0, wanted };
-        let content = bytes::Bytes::new();
-        self.queue.push(Waiting { record, content, asker: Asker::Ticket(ticket) });
-        self.pump(effects);
+        self.queue.push(Waiting { record, content: bytes::Bytes::new(), asker });
+    }
+
+    /// The chunk was given up: that is written down, or the next start would find its record again, and say that it is
+    /// stored here. Where nothing can be written the next start does find it.
+    pub(super) fn note_lost(&mut self, chunk: ChunkId) {
+        if self.refusal().is_none() && self.queue.outcome(&chunk).is_none() {
+            self.queue_removal(chunk, Asker::Store);
+        }
     }
 
     /// Starts whatever can be started.
@@ -191,7 +202,7 @@ impl Store {
             let before = self.index.find(&record.chunk);
             let existed = before.is_some();
             let origin = match asker {
-                Asker::Ticket(_) => Origin::New,
+                Asker::Ticket(_) | Asker::Store => Origin::New,
                 Asker::Compaction(_, from) => Origin::CopyOf(from),
             };
             self.index.add(segment, entry, origin);
@@ -203,7 +214,8 @@ impl Store {
                 }
             }
             let ticket = match asker {
-                Asker::Ticket(ticket) => ticket,
+                Asker::Ticket(ticket) => Some(ticket),
+                Asker::Store => None,
                 Asker::Compaction(number, _) => {
                     let compaction = self.compaction.as_mut().filter(|c| c.number == number);
                     if let Some(compaction) = compaction {
@@ -219,7 +231,7 @@ impl Store {
                 Kind::Put => Effect::Stored { ticket, already: !first },
                 Kind::Removal => Effect::Removed { ticket, existed: existed && first },
             };
-            effects.push(told(ticket, true));
+            effects.extend(ticket.map(|ticket| told(ticket, true)));
             let followers = self.queue.settled(&record);
             effects.extend(followers.into_iter().map(|ticket| told(ticket, false)));
         }
@@ -254,15 +266,19 @@ impl Store {
         error: WriteError,
         effects: &mut Vec<Effect>,
     ) {
-        let Asker::Ticket(ticket) = asker else {
-            // The segment that the copy was to replace stays, until there is more room.
-            if let Some(compaction) = self.compaction.take() {
-                self.index.segments.avoid(compaction.segment);
+        let ticket = match asker {
+            Asker::Ticket(ticket) => Some(ticket),
+            Asker::Store => None,
+            Asker::Compaction(..) => {
+                // The segment that the copy was to replace stays, until there is more room.
+                if let Some(compaction) = self.compaction.take() {
+                    self.index.segments.avoid(compaction.segment);
+                }
+                return;
             }
-            return;
         };
         let followers = self.queue.settled(record);
-        let tickets = core::iter::once(ticket).chain(followers);
+        let tickets = ticket.into_iter().chain(followers);
         effects.extend(tickets.map(|ticket| Effect::NotWritten(ticket, error)));
     }
 

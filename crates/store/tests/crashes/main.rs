@@ -378,3 +378,30 @@ fn puts_leave_room_for_removals_however_many_come_at_once() {
         rig.audit();
     }
 }
+
+#[test]
+fn what_was_given_up_is_not_found_at_the_next_start() {
+    let mut given_up = 0;
+    for seed in 0..40 {
+        let mut rig = Rig::new(seed);
+        rig.rots = true;
+        (0..CHUNKS).for_each(|n| rig.put(n));
+        rig.settle();
+        (0..3).for_each(|_| rig.disk.rot());
+        (0..CHUNKS).for_each(|n| rig.get(n));
+        rig.settle();
+        let is_held = |rig: &Rig, n: u8| rig.store.holds(&content(n).chunk());
+        let lost: Vec<u8> = (0..CHUNKS).filter(|n| !is_held(&rig, *n)).collect();
+        given_up += lost.len();
+        rig.crash();
+        for n in &lost {
+            assert!(!is_held(&rig, *n), "seed {seed}: chunk {n} would count as a replica again");
+        }
+        // A put writes it anew.
+        lost.iter().for_each(|n| rig.put(*n));
+        rig.settle();
+        rig.crash();
+        assert!(lost.iter().all(|n| is_held(&rig, *n)), "seed {seed}: {lost:?}");
+    }
+    assert!(given_up > 20, "{given_up}");
+}
