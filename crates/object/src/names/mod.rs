@@ -299,6 +299,8 @@ impl Names {
         let proposer = self.proposer(id);
         let Some(task) = self.tasks.get_mut(&id) else { return };
         task.waits_for_map = false;
+        // The voters were not silent while it did not know whom to ask.
+        task.heard = now;
         let next = task.machine.renew(&self.rosters, groups, proposer);
         self.go_on(now, id, next, groups, effects);
     }
