@@ -1,8 +1,8 @@
 //! Requests about names while the cluster map says that others vote.
 
 use slotcast_object::{
-    BucketId, Key, Name, NameAnswer, NameRequest, NameTimes, Names, NamesEffect, Rosters, Voter,
-    Voters,
+    BucketId, Key, Name, NameAnswer, NameFailure, NameRequest, NameTimes, Names, NamesEffect,
+    Rosters, Voter, Voters,
 };
 use slotcast_protocol::{GroupId, GroupMap, TargetId};
 use slotcast_units::{Span, Time};
@@ -64,6 +64,26 @@ impl Client {
 
 fn at(ms: u64) -> Time {
     Time::ZERO + Span::from_ms(1000 + ms)
+}
+
+/// Those who voted before may be silent for good: they do not say that others vote now.
+#[test]
+fn a_request_asks_those_who_vote_by_now() {
+    let mut client = Client::new();
+    client.learn(at(0), 1, &[0, 1, 2]);
+    client.read(at(0));
+    assert_eq!(client.did(), (vec![0, 1, 2], vec![]));
+    // Just before it would be given up.
+    client.run(at(950));
+    client.did();
+    client.learn(at(950), 2, &[3, 4, 5]);
+    client.run(at(1100));
+    let (asked, answers) = client.did();
+    assert!(asked.starts_with(&[3, 4, 5]) && answers.is_empty(), "{asked:?} {answers:?}");
+    // They are silent, too.
+    client.run(at(4000));
+    let failed = NameAnswer::Failed(NameFailure::Unavailable);
+    assert_eq!(client.did().1, [failed]);
 }
 
 /// Nobody was silent while it did not know whom to ask.

@@ -111,6 +111,11 @@ impl Listing {
         Some(Listing { request, epoch, from, round: 0, asks_all: false, parts, listed })
     }
 
+    /// The epoch of the map that says whom it asks.
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
     /// Begins the round anew, with what the map says now.
     pub(super) fn renew(&mut self, rosters: &Rosters, groups: &GroupMap) -> ListingStep {
         self.epoch = rosters.epoch;

@@ -326,6 +326,12 @@ impl Names {
             self.due.pop_first();
             let Some(task) = self.tasks.get_mut(&id) else { continue };
             task.due = Time::NEVER;
+            let is_outdated = task.machine.is_outdated(&self.rosters, groups);
+            if is_outdated && !task.waits_for_map && now < task.began + self.times.most {
+                task.is_backing_off = false;
+                self.renew(now, id, groups, effects);
+                continue;
+            }
             if now >= task.gives_up(self.times) {
                 let failure = task.machine.failure();
                 self.finish(now, id, NameAnswer::Failed(failure), groups, effects);

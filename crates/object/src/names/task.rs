@@ -187,6 +187,18 @@ impl Machine {
         }
     }
 
+    /// Whether the map says by now that others vote than those whom it asks. These may be silent for good.
+    pub(super) fn is_outdated(&self, rosters: &Rosters, groups: &GroupMap) -> bool {
+        let (key, voters) = match self {
+            Machine::Update { key, update, .. } => (key, update.voters()),
+            Machine::Read { key, read } => (key, read.voters()),
+            Machine::List(listing) => return listing.epoch() < rosters.epoch,
+            // The voters do not change before all is done.
+            Machine::Waiting(..) | Machine::Sync { .. } | Machine::Move(_) => return false,
+        };
+        voters_of(rosters, groups, key.slot).is_some_and(|now| now.epoch() > voters.epoch())
+    }
+
     pub(super) fn renew(
         &mut self,
         rosters: &Rosters,

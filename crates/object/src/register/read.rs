@@ -83,6 +83,11 @@ impl<V: Clone> Read<V> {
         }
     }
 
+    /// Those whom it asks.
+    pub(crate) fn voters(&self) -> &Voters {
+        &self.attempts.voters
+    }
+
     /// Begins anew, with what the map of the epoch `began` says.
     pub fn renew(&mut self, voters: Voters, began: u64) -> ReadStep<V> {
         self.attempts.renew(voters, began);

@@ -73,6 +73,11 @@ impl<O: Clone + PartialEq> Update<O> {
         self.proposal.as_ref().map(Proposal::questions).unwrap_or_default()
     }
 
+    /// Those whom it asks.
+    pub(crate) fn voters(&self) -> &Voters {
+        &self.attempts.voters
+    }
+
     /// Whether another attempt may end though those who have not answered this one stay silent.
     pub fn is_contested(&self) -> bool {
         self.proposal.as_ref().is_some_and(Proposal::is_contested)

@@ -75,6 +75,8 @@ fn seeds_that_once_failed() {
     clean(54588);
     // A request about a name that had waited for the map was given up when that came, as if voters had been silent.
     clean(43714);
+    // A request went on asking voters that were silent for good, though the map had said who votes in their place.
+    clean(22093);
 }
 
 #[test]
