@@ -65,8 +65,8 @@ impl Model for Cluster {
     type Event = Event;
 
     fn handle(&mut self, now: Time, event: Event, agenda: &mut Agenda<Event>) {
-        if let Some(until) = self.stands_still(now, event) {
-            return agenda.at(until, event);
+        if let Some(node) = self.stands_still(now, event) {
+            return self.nodes[node as usize].postponed.push(event);
         }
         match event {
             Event::Datagram { node, parcel } => {
@@ -204,8 +204,8 @@ impl Cluster {
         self.nodes[node as usize].incarnation == incarnation
     }
 
-    /// Until when a node stands still to which something happens.
-    fn stands_still(&self, now: Time, event: Event) -> Option<Time> {
+    /// The node to which something happens, if it stands still.
+    fn stands_still(&self, now: Time, event: Event) -> Option<u32> {
         let (Event::Datagram { node, .. }
         | Event::Left { node, .. }
         | Event::Disk { node, .. }
@@ -216,8 +216,16 @@ impl Cluster {
         else {
             return None;
         };
-        let until = self.nodes[node as usize].paused_until;
-        (until > now).then_some(until)
+        (self.nodes[node as usize].paused_until > now).then_some(node)
+    }
+
+    /// A node goes on, unless it stands still for longer: all that has happened to it meanwhile it hears of now. What
+    /// was kept back until a later time would leave it in its pause, in a calm too: it would not even be woken.
+    pub(super) fn resume(&mut self, now: Time, node: u32, agenda: &mut Agenda<Event>) {
+        let host = &mut self.nodes[node as usize];
+        if host.paused_until <= now {
+            std::mem::take(&mut host.postponed).into_iter().for_each(|event| agenda.at(now, event));
+        }
     }
 
     /// Starts a node over what is on its disks, with the map that it has kept.
@@ -283,6 +291,8 @@ impl Cluster {
         if let Some((_, alarm)) = host.alarm.take() {
             agenda.cancel(alarm);
         }
+        self.resume(now, node, agenda);
+        let host = &mut self.nodes[node as usize];
         for (_, running) in std::mem::take(&mut host.running) {
             self.checks -= usize::from(running.purpose == Purpose::Check);
             self.report.given_up += u64::from(running.purpose == Purpose::User);

@@ -69,6 +69,8 @@ impl Cluster {
         for node in 0..u32::try_from(self.nodes.len()).expect("small") {
             let host = &mut self.nodes[node as usize];
             host.paused_until = Time::ZERO;
+            self.resume(now, node, agenda);
+            let host = &mut self.nodes[node as usize];
             // Damage to the header of a record shows only when a store is opened, so those that may have any are
             // opened anew; and a store after a failed write. A full one finds room by itself.
             // Nobody touches one of which a disk has failed.
@@ -291,7 +293,8 @@ impl Cluster {
                     self.start(now, node, agenda);
                 }
             }
-            Fault::Pause | Fault::Bit | Fault::LostWrite | Fault::Dying | Fault::Forget => {}
+            Fault::Pause => self.resume(now, node, agenda),
+            Fault::Bit | Fault::LostWrite | Fault::Dying | Fault::Forget => {}
         }
     }
 

@@ -14,6 +14,7 @@ use slotcast_units::Time;
 use super::acks::Acks;
 use super::clock::Clock;
 use super::egress::Egress;
+use super::event::Event;
 use super::mounts::Instead;
 use super::rows::RowsHost;
 use super::windows::Accepted;
@@ -124,6 +125,8 @@ pub(super) struct NodeHost {
     pub(super) stopped_at: Time,
     /// It stands still until then.
     pub(super) paused_until: Time,
+    /// What has happened to it since, of which it hears when it goes on.
+    pub(super) postponed: Vec<Event>,
     /// What its member has heard and done, if that is kept.
     pub(super) tape: Option<Tape>,
     /// When it is to be woken.
@@ -156,6 +159,7 @@ impl NodeHost {
             started_at: Time::ZERO,
             stopped_at: Time::ZERO,
             paused_until: Time::ZERO,
+            postponed: Vec::new(),
             alarm: None,
             map,
             leaving: Leaving::No,
