@@ -180,6 +180,8 @@ pub struct Repair {
     lacking: BTreeSet<ChunkId>,
     /// Lost, and their last attempt failed.
     unrecovered: BTreeMap<ChunkId, Wanted>,
+    /// Lost, and an attempt has failed: they are being tried again, or are about to be.
+    tried_again: BTreeSet<ChunkId>,
     /// The next question may be asked from then on, and the next chunk read.
     ask_at: Time,
     read_at: Time,
@@ -200,8 +202,7 @@ impl Repair {
     /// If there are no members, or nothing may be in hand.
     pub fn new(rules: RepairRules, position: u8, members: usize) -> Repair {
         assert!(members > 0 && rules.at_once > 0, "a repair by somebody, of something");
-        let members = members as u64;
-        let first = (u64::MAX / members).wrapping_mul(u64::from(position));
+        let first = (u64::MAX / members as u64).wrapping_mul(u64::from(position));
         let mut start = ChunkId([0; 32]);
         start.0[..8].copy_from_slice(&first.to_be_bytes());
         Repair {
@@ -225,6 +226,7 @@ impl Repair {
             to_retry: VecDeque::new(),
             lacking: BTreeSet::new(),
             unrecovered: BTreeMap::new(),
+            tried_again: BTreeSet::new(),
             ask_at: Time::ZERO,
             read_at: Time::ZERO,
             rested: Time::NEVER,
@@ -240,7 +242,7 @@ impl Repair {
         let in_hand = self.in_hand.values().filter(|work| matches!(work, Work::Recover(_)));
         let lost = self.to_recover.len() + in_hand.count() + self.unrecovered.len();
         let under_replicated = (self.lacking.len() + lost) as u64;
-        let unrecovered = self.unrecovered.len() as u64;
+        let unrecovered = (self.unrecovered.len() + self.tried_again.len()) as u64;
         let surplus = self.surplus.len();
         RepairStatistics { under_replicated, unrecovered, surplus, ..self.statistics }
     }
@@ -336,6 +338,7 @@ impl Repair {
         }
         if self.retry_at <= now {
             self.retry_at = Time::NEVER;
+            self.tried_again.extend(self.unrecovered.keys());
             self.to_recover.extend(core::mem::take(&mut self.unrecovered));
             if self.to_retry.is_empty() {
                 let Repair { to_heal, in_hand, lacking, to_retry, .. } = self;
@@ -391,6 +394,7 @@ impl Repair {
         if work == Work::Read {
             return;
         }
+        self.tried_again.remove(&chunk);
         if let (Work::PutAgain, Some(scan)) = (work, &mut self.scan) {
             scan.tried(now, outcome == RepairOutcome::Healed);
         }
