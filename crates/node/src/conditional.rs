@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use axum::http::{HeaderMap, header};
 
-use crate::address::Address;
+use slotcast_object::Address;
 
 /// The entity tag of content: its address is a hash of it, so it never changes.
 pub(crate) fn tag(address: Address) -> String {

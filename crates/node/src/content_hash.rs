@@ -2,9 +2,9 @@
 
 use slotcast_protocol::ChunkId;
 
-use crate::address::Address;
 use crate::http::CHUNK_SIZE;
-use crate::list::{Lists, MAX_PARTS, Part, Rest, above};
+use slotcast_object::Address;
+use slotcast_object::list::{Lists, MAX_PARTS, Part, Rest, above};
 
 /// Computes the address that content has, from its bytes alone: it is that of content which a node has cut into chunks of
 /// 1 MiB, as it does with all objects. Whoever has both knows that content arrived as it was, wherever it passed by.

@@ -9,13 +9,13 @@ use futures_util::{Stream, stream};
 use slotcast_object::Body;
 use tokio::sync::oneshot::Receiver;
 
-use crate::address::Address;
 use crate::body_memory::{BodyMemory, Hold, Lease, Share, counted};
 use crate::content_stream::{AT_A_TIME, ContentError, fetch, fetched};
-use crate::list::{self, List, Part};
 use crate::node::Node;
 use crate::reactor::GetResult;
 use crate::walk::{MAX_LEVELS, Walk, fetch_list};
+use slotcast_object::Address;
+use slotcast_object::list::{self, List, Part};
 
 /// Chunks are fetched ahead up to so many bytes together, and one at least.
 const MAX_AHEAD: u64 = 16 << 20;

@@ -11,11 +11,11 @@ use slotcast_protocol::{ChunkId, Claim, Failure};
 use slotcast_store::Content;
 use tokio::sync::oneshot;
 
-use crate::address::Address;
 use crate::body_memory::{BodyMemory, Busy, Hold, Share};
-use crate::list::{self, Lists, MAX_PARTS, Part, Rest};
 use crate::node::Node;
 use crate::reactor::{GetResult, PutResult};
+use slotcast_object::Address;
+use slotcast_object::list::{self, Lists, MAX_PARTS, Part, Rest};
 
 /// Chunks that are stored or fetched at a time for one stream.
 pub(crate) const AT_A_TIME: usize = 16;

@@ -28,7 +28,6 @@ use slotcast_member::Holders;
 use slotcast_protocol::Claim;
 use slotcast_units::Size;
 
-use crate::address::Address;
 use crate::body_memory::{BodyMemory, counted};
 use crate::conditional::{self, Wanted};
 use crate::content_read::{self, Found, Reader};
@@ -36,7 +35,6 @@ use crate::content_stream::{self, ContentError, Plan};
 pub use crate::door::Courtesy;
 use crate::http_metrics::HttpMetrics;
 use crate::limits::Serving;
-use crate::list::Part;
 use crate::metrics;
 use crate::node::Node;
 use crate::objects::Objects;
@@ -47,6 +45,8 @@ pub use crate::objects_http::{
 };
 pub use crate::serving::{Background, Gateway, ServeError, serve};
 use crate::status::NodeStatus;
+use slotcast_object::Address;
+use slotcast_object::list::Part;
 
 /// The chunk size where the request names none: 1 MiB.
 pub const CHUNK_SIZE: usize = 1 << 20;

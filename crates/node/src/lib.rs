@@ -55,7 +55,6 @@
     reason = "this is the host: it has clocks, threads and files"
 )]
 
-mod address;
 mod admission;
 mod body_memory;
 mod buffers;
@@ -75,7 +74,6 @@ mod http_metrics;
 mod journal;
 mod label;
 mod limits;
-pub mod list;
 mod mailbox;
 mod map_keeper;
 mod metrics;
@@ -95,7 +93,6 @@ pub mod status;
 mod walk;
 mod whole_file;
 
-pub use address::{Address, NoAddress};
 pub use admission::{
     FolderState, ListedTarget, PlacedTarget, RegisteredTargets, folder_in, register_in, targets_in,
 };
@@ -119,3 +116,4 @@ pub use rosters::RostersError;
 pub use rows::{Rows, RowsReport, RowsResult};
 pub use slotcast_member::identity::{ClusterId, Seat};
 pub use slotcast_member::{Holders, QueueRule, TargetLoad, TargetStatus};
+pub use slotcast_object::{Address, NoAddress, list};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use slotcast_protocol::ChunkId;
 
-use crate::address::Address;
 use crate::content_stream::{ContentError, fetch};
-use crate::list::{List, Part};
 use crate::node::Node;
+use slotcast_object::Address;
+use slotcast_object::list::{List, Part};
 
 /// Lists of lists of lists are deep enough for 15 exabytes; deeper ones are not ours.
 pub(crate) const MAX_LEVELS: usize = 4;

@@ -78,9 +78,11 @@
 extern crate alloc;
 
 mod acceptor;
+mod address;
 mod code;
 pub mod history;
 mod key;
+pub mod list;
 mod message;
 mod names;
 mod object;
@@ -89,6 +91,7 @@ mod roster;
 mod upload;
 
 pub use acceptor::{Acceptor, AcceptorEffect, MAX_SCAN, RowsError, RowsOp, RowsOpId, RowsOutput};
+pub use address::{Address, NoAddress};
 pub use key::{BucketId, Key, MAX_NAME, MAX_SLOTS, Name, NoName, SlotId};
 pub use message::{
     About, Asker, From, KeysAsk, KeysPage, MAX_PAGE, Message, NameRecord, PageAsk, PageRow,

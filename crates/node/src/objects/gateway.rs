@@ -20,8 +20,8 @@ use crate::content_read::{Found, Reader};
 use crate::content_stream::{ContentError, Plan};
 use crate::http::CHUNK_SIZE;
 use crate::limits::Serving;
-use crate::list::List;
 use crate::node::Node;
+use slotcast_object::list::List;
 
 /// The buckets and objects of a cluster, as one of its nodes serves them. Clones are the same.
 ///

@@ -12,10 +12,10 @@ use slotcast_store::Content;
 
 use super::buckets::confirm;
 use super::{FoundBucket, ObjectError, Result, changed, check_metadata, delete, new_key, update};
-use crate::address::Address;
 use crate::body_memory::BodyMemory;
 use crate::content_stream::{self, ContentError, Plan};
 use crate::node::Node;
+use slotcast_object::Address;
 
 /// What a client says of an object that it puts.
 pub struct PutObject {

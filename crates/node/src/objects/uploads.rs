@@ -24,11 +24,11 @@ use super::buckets::confirm;
 use super::gateway::{Listing, request};
 use super::put::{Seal, body_at, sealed, settle};
 use super::{FoundBucket, ObjectError, Result, amend, delete, new_key, now_ms, update};
-use crate::address::Address;
 use crate::body_memory::BodyMemory;
 use crate::content_stream::{self, Plan, meaning};
-use crate::list::{self, Part};
 use crate::node::Node;
+use slotcast_object::Address;
+use slotcast_object::list::{self, Part};
 
 /// Among what is said of an upload: it is ending.
 const ENDING: &str = ":ending";

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use slotcast_object::{Body, Object};
 
 use super::{bad_request, tag};
-use crate::address::Address;
 use crate::content_hash::ContentHash;
 use crate::http::Problem;
 use crate::objects::{FoundObject, check_metadata, text_of};
+use slotcast_object::Address;
 
 /// What headers with metadata of a client begin with.
 const META: &str = "slotcast-meta-";

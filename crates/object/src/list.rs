@@ -1,5 +1,7 @@
 //! The list of the chunks of something long. It is itself a chunk.
 
+use alloc::vec::Vec;
+
 use bytes::{Buf, BufMut, Bytes};
 use slotcast_protocol::ChunkId;
 
@@ -68,7 +70,7 @@ impl List {
     }
 
     /// Bytes of memory that it takes.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.entries.len() as u64
     }
 
@@ -93,14 +95,14 @@ fn part(mut entry: &[u8]) -> Option<Part> {
 
 /// The lists of one content while it comes in: of each level the parts of the list that is not full yet.
 #[derive(Debug)]
-pub(crate) struct Lists {
+pub struct Lists {
     levels: Vec<Vec<Part>>,
     max_parts: usize,
 }
 
 /// What is left when nothing comes any more.
 #[derive(Debug)]
-pub(crate) enum Rest {
+pub enum Rest {
     /// A list of these parts; it becomes a part of this level.
     List(usize, Vec<Part>),
     /// One part stands for everything.
@@ -109,12 +111,12 @@ pub(crate) enum Rest {
 
 impl Lists {
     /// Of at most so many parts each.
-    pub(crate) fn new(max_parts: usize) -> Lists {
+    pub fn new(max_parts: usize) -> Lists {
         Lists { levels: Vec::new(), max_parts }
     }
 
     /// A further part: level 0 has the chunks, each level above the lists of the one below.
-    pub(crate) fn push(&mut self, level: usize, part: Part) {
+    pub fn push(&mut self, level: usize, part: Part) {
         if level == self.levels.len() {
             self.levels.push(Vec::new());
         }
@@ -122,32 +124,34 @@ impl Lists {
     }
 
     /// A list that is full, with the level of the part that it becomes.
-    pub(crate) fn take_full(&mut self) -> Option<(usize, Vec<Part>)> {
+    pub fn take_full(&mut self) -> Option<(usize, Vec<Part>)> {
         let level = self.levels.iter().position(|parts| parts.len() == self.max_parts)?;
-        Some((level + 1, std::mem::take(&mut self.levels[level])))
+        Some((level + 1, core::mem::take(&mut self.levels[level])))
     }
 
     /// The next list that is not full, or the part that stands for everything. Content of one chunk needs no
     /// list; of none, an empty one.
-    pub(crate) fn take_rest(&mut self) -> Rest {
+    pub fn take_rest(&mut self) -> Rest {
         let Some(level) = self.levels.iter().position(|parts| !parts.is_empty()) else {
             return Rest::List(0, Vec::new());
         };
         match &self.levels[level][..] {
             [whole] if level + 1 == self.levels.len() => Rest::Whole(*whole),
-            _ => Rest::List(level + 1, std::mem::take(&mut self.levels[level])),
+            _ => Rest::List(level + 1, core::mem::take(&mut self.levels[level])),
         }
     }
 }
 
 /// What stands for `parts` one level above them.
-pub(crate) fn above(parts: &[Part]) -> Part {
+pub fn above(parts: &[Part]) -> Part {
     let name = ChunkId(*blake3::hash(&encode(parts)).as_bytes());
     Part { address: Address::List(name), length: parts.iter().map(|part| part.length).sum() }
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+
     use super::*;
 
     /// Level by level, with everything in memory.

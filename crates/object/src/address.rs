@@ -1,7 +1,8 @@
 //! What stored content is asked for by.
 
-use std::fmt;
-use std::str::FromStr;
+use alloc::string::String;
+use core::fmt;
+use core::str::FromStr;
 
 use slotcast_protocol::ChunkId;
 
@@ -59,6 +60,8 @@ impl FromStr for Address {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
     use super::*;
 
     #[test]
