@@ -104,6 +104,11 @@ pub struct SimulatedRows {
 }
 
 impl SimulatedRows {
+    /// All keys and values, as readers see them.
+    pub fn all(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.cached.rows.iter().map(|(key, value)| (&key[..], &value[..]))
+    }
+
     /// No store yet, without faults; draws from `seed`.
     pub fn new(seed: u64) -> SimulatedRows {
         SimulatedRows {

@@ -52,6 +52,31 @@ pub struct NamesConfig {
     pub salt: u64,
     /// Who votes, of a cluster in one process. Of one of several the cluster map says so.
     pub rosters: Rosters,
+    /// How it takes part in the collection of garbage.
+    pub collection: CollectionRules,
+}
+
+/// How a node collects garbage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CollectionRules {
+    /// From one round to the next; none if rounds are begun on request alone.
+    pub every: Option<Span>,
+    /// A round is given up when nothing goes on for so long.
+    pub limit: Span,
+    /// From one look at what is stored to the next, while garbage is removed.
+    pub pause: Span,
+    /// Replicas removed in one of them, at most; sixteen times as many are looked at.
+    pub at_once: usize,
+}
+
+impl CollectionRules {
+    /// Those of a node.
+    pub const PRODUCTION: CollectionRules = CollectionRules {
+        every: Some(Span::from_secs(900)),
+        limit: Span::from_secs(60),
+        pause: Span::from_ms(10),
+        at_once: 64,
+    };
 }
 
 /// One target of a node.

@@ -32,6 +32,9 @@ pub enum Request {
     Holders(ChunkId),
     /// Do something about names.
     Names(NameRequest),
+    /// Store a chunk of the upload of this number as [`Request::Put`] does with [`Claim::Names`]. It is not taken for
+    /// garbage before [`Input::UploadEnded`].
+    Upload(u64, Content, Option<u8>),
     /// Store a chunk as [`Request::Put`] does with [`Claim::Names`], and then change a name that says where it is. The name says so only when the
     /// chunk is stored.
     PutNamed(Content, Option<u8>, Key, Box<ChangeRequest>),
@@ -67,6 +70,10 @@ pub enum Input<'a> {
     /// A chunk is to be removed from a target, as the collection of garbage decides. Nobody is told: what a
     /// crash brings back can be removed again.
     Remove(TargetId, ChunkId),
+    /// All that an upload has stored is named, or it was given up.
+    UploadEnded(u64),
+    /// Garbage is to be collected now.
+    Collect,
     /// A cluster map was read. It may be the one that the member has.
     Map(Box<ClusterMap>),
     /// The time of [`Member::wakes_at`](crate::Member::wakes_at) has come.

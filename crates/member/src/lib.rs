@@ -30,6 +30,7 @@ extern crate alloc;
 
 mod config;
 mod effect;
+mod garbage;
 pub mod identity;
 mod input;
 mod link;
@@ -45,7 +46,7 @@ mod tape;
 mod target;
 mod timers;
 
-pub use config::{MemberConfig, NamesConfig, NetworkConfig, TargetSetup, Times};
+pub use config::{CollectionRules, MemberConfig, NamesConfig, NetworkConfig, TargetSetup, Times};
 pub use effect::{Answer, Effect, Holders, Note, Pass};
 pub use input::{ChangeRequest, Input, Request, RequestNumber};
 pub use link::{Counters, Link, LinkEvent, PeerRefusal, PeerStatus};
@@ -56,6 +57,6 @@ pub use member::Member;
 pub use mistake::Mistake;
 pub use outbox::{Mail, Outbox, Want};
 pub use rules::Rules;
-pub use status::{MembershipStatus, TargetStatus};
+pub use status::{CollectionEnd, CollectionStatus, MembershipStatus, TargetStatus};
 pub use tape::{Difference, Tape};
 pub use target::{Circumstances, QueueRule, StorageTarget, TargetInput, TargetLoad};

@@ -72,6 +72,26 @@ pub enum Mistake {
     NamesBeforeStored,
     /// New voters vote alone before all registers were brought to them.
     SettlesUnmoved,
+    /// What is put, or found stored, counts as garbage all the same.
+    ForgetsTouches,
+    /// What uploads under way have stored is not touched again.
+    ForgetsUploads,
+    /// What lists list is not marked, and not touched.
+    SkipsLists,
+    /// Content that gets a further name is not touched before.
+    CopiesUntouched,
+    /// One voter is not asked what it names.
+    MarksByMajority,
+    /// Garbage is removed though nobody was asked what is named.
+    SweepsUnmarked,
+    /// A node that was started anew believes that it knows what was touched before.
+    SweepsWithoutLog,
+    /// Chunks are removed that were not put for names.
+    SweepsBare,
+    /// Voters believe changes whose chunks were put rounds ago.
+    BelievesOldRounds,
+    /// What is said to be held, so that others need not hold it, is not touched.
+    HoldsUntouched,
     /// The answer to a request is given to the one before it.
     AnswersWrongRequest,
 }

@@ -5,9 +5,10 @@ mod choice;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use slotcast_object::garbage::Root;
 use slotcast_object::{
-    Acceptor, AcceptorEffect, Key, Message, NameAnswer, NameRequest, Names, NamesEffect, Rosters,
-    RowsError, RowsOp, RowsOpId, RowsOutput, Store, VoterQuestion,
+    Acceptor, AcceptorEffect, Key, Message, NameAnswer, NameFailure, NameRequest, Names,
+    NamesEffect, Rosters, RowsError, RowsOp, RowsOpId, RowsOutput, Store, VoterQuestion,
 };
 use slotcast_protocol::{GroupId, GroupMap, TargetId};
 use slotcast_units::{Span, Time};
@@ -28,7 +29,14 @@ pub(crate) enum NamingEffect {
     Say(u32, Message),
     /// Answer a request.
     Answer(RequestNumber, NameAnswer),
+    /// The answer to one of this node itself.
+    Own(u64, NameAnswer),
+    /// Touch this content for a task; see [`Naming::touched`].
+    Touch(u64, Root),
 }
+
+/// Requests of the node itself have numbers from here on.
+const OWN: u64 = 1 << 63;
 
 /// The acceptors of a node, and its requests.
 #[derive(Debug)]
@@ -49,6 +57,8 @@ pub(crate) struct Naming {
     /// From one look to the next.
     looks_every: Span,
     to_do: Vec<NamingEffect>,
+    /// A mistake: voters do not learn of rounds of collection.
+    pub(crate) believes_old_rounds: bool,
 }
 
 impl Naming {
@@ -73,6 +83,7 @@ impl Naming {
             waits_until,
             looks_every: config.times.stores,
             to_do: Vec::new(),
+            believes_old_rounds: false,
         };
         for target in targets {
             let mut effects = Vec::new();
@@ -121,6 +132,30 @@ impl Naming {
     ) {
         let mut effects = Vec::new();
         self.names.begin(now, number.0, request, groups, &mut effects);
+        self.ask(now, effects, groups);
+    }
+
+    /// The node itself wants something.
+    pub(crate) fn ask_for_itself(
+        &mut self,
+        now: Time,
+        number: u64,
+        request: NameRequest,
+        groups: &GroupMap,
+    ) {
+        self.request(now, RequestNumber(OWN | number), request, groups);
+    }
+
+    /// What a task names was touched when this round had begun; or it is not all stored.
+    pub(crate) fn touched(
+        &mut self,
+        now: Time,
+        task: u64,
+        round: Result<u64, NameFailure>,
+        groups: &GroupMap,
+    ) {
+        let mut effects = Vec::new();
+        self.names.touched(now, task, round, groups, &mut effects);
         self.ask(now, effects, groups);
     }
 
@@ -189,7 +224,9 @@ impl Naming {
         let Some(voters) = rosters.of(group) else { return };
         let Some(acceptor) = self.acceptors.get_mut(&target) else { return };
         let mut effects = Vec::new();
-        acceptor.learn(rosters.epoch, voters, &mut effects);
+        let round = if self.believes_old_rounds { 0 } else { rosters.collection.round };
+        let learnt = (rosters.epoch, round);
+        acceptor.learn(learnt, voters, &mut effects);
         self.carry_out(now, target, effects, groups);
     }
 
@@ -223,7 +260,7 @@ impl Naming {
                 let its = stores.into_iter().filter(|store| is_its(store.target));
                 self.stores.extend(its.map(|Store { target, store }| (target, store)));
             }
-            Message::Answer(_) => {}
+            Message::Answer(_) | Message::Garbage(_) => {}
         }
     }
 
@@ -246,6 +283,10 @@ impl Naming {
     fn ask(&mut self, now: Time, effects: Vec<NamesEffect>, groups: &GroupMap) {
         for effect in effects {
             match effect {
+                NamesEffect::Answer(number, answer) if number >= OWN => {
+                    self.to_do.push(NamingEffect::Own(number - OWN, answer));
+                }
+                NamesEffect::Touch(task, root) => self.to_do.push(NamingEffect::Touch(task, root)),
                 NamesEffect::Answer(number, answer) => {
                     self.to_do.push(NamingEffect::Answer(RequestNumber(number), answer));
                 }

@@ -1,7 +1,9 @@
 //! How a member is, for people.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
+use slotcast_object::garbage::Swept;
 use slotcast_protocol::{Membership, RepairProgress, RepairStatistics, TargetId};
 use slotcast_store::{Statistics, StoreStatus};
 use slotcast_units::Time;
@@ -40,6 +42,34 @@ impl TargetStatus {
             scrub,
         }
     }
+}
+
+/// How the collection of garbage stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CollectionStatus {
+    /// The latest round that has begun; 0 before the first.
+    pub round: u64,
+    /// What this node does, if it conducts a round.
+    pub stage: Option<&'static str>,
+    /// The nodes that have not answered it.
+    pub awaited: Vec<u32>,
+    /// Replicas removed from targets of this node since it began.
+    pub removed_chunks: u64,
+    /// Bytes of their content.
+    pub removed_bytes: u64,
+    /// Uploads of many chunks under way here.
+    pub uploads: u64,
+    /// How the last round ended that this node conducted.
+    pub last: Option<CollectionEnd>,
+}
+
+/// How a round ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CollectionEnd {
+    /// Which.
+    pub round: u64,
+    /// What was removed; none if it was given up, since somebody did not answer, or something was changed.
+    pub swept: Option<Swept>,
 }
 
 /// How a node stands to the cluster map.

@@ -38,6 +38,8 @@ enum Heard {
     Rosters(Rosters),
     DiskGone(TargetId),
     Remove(TargetId, ChunkId),
+    UploadEnded(u64),
+    Collect,
     Map(Box<ClusterMap>),
     Wake,
 }
@@ -98,6 +100,8 @@ impl Tape {
             Input::Rosters(rosters) => Heard::Rosters(rosters.clone()),
             Input::DiskGone(target) => Heard::DiskGone(*target),
             Input::Remove(target, chunk) => Heard::Remove(*target, *chunk),
+            Input::UploadEnded(upload) => Heard::UploadEnded(*upload),
+            Input::Collect => Heard::Collect,
             Input::Map(map) => Heard::Map(map.clone()),
             Input::Wake => Heard::Wake,
         };
@@ -170,6 +174,8 @@ impl Tape {
                 Heard::Rosters(rosters) => Input::Rosters(rosters),
                 Heard::DiskGone(target) => Input::DiskGone(target),
                 Heard::Remove(target, chunk) => Input::Remove(target, chunk),
+                Heard::UploadEnded(upload) => Input::UploadEnded(upload),
+                Heard::Collect => Input::Collect,
                 Heard::Map(map) => Input::Map(map),
                 Heard::Wake => Input::Wake,
             };
@@ -221,6 +227,8 @@ impl Heard {
             Heard::Rosters(_) => "who votes was kept",
             Heard::DiskGone(_) => "a disk is gone",
             Heard::Remove(..) => "a removal",
+            Heard::UploadEnded(_) => "an upload has ended",
+            Heard::Collect => "a wish to collect garbage",
             Heard::Map(_) => "a map",
             Heard::Wake => "its time has come",
         }

@@ -34,6 +34,7 @@ fn map(nodes: u32) -> ClusterMap {
         nodes: (0..nodes).map(node).collect(),
         seats: None,
         voters: std::collections::BTreeMap::new(),
+        collection: slotcast_object::Collection::default(),
     }
 }
 

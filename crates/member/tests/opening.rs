@@ -35,6 +35,7 @@ fn map() -> ClusterMap {
         }],
         seats: None,
         voters: BTreeMap::new(),
+        collection: slotcast_object::Collection::default(),
     }
 }
 

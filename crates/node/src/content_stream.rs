@@ -12,7 +12,7 @@ use slotcast_store::Content;
 use tokio::sync::oneshot;
 
 use crate::body_memory::{BodyMemory, Busy, Hold, Share};
-use crate::node::Node;
+use crate::node::{Node, Upload};
 use crate::reactor::{GetResult, PutResult};
 use slotcast_object::Address;
 use slotcast_object::list::{self, Lists, MAX_PARTS, Part, Rest};
@@ -82,7 +82,7 @@ pub(crate) fn meaning(chunk: ChunkId, failure: Failure) -> ContentError {
 }
 
 /// What was stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Stored {
     /// Under which address.
     pub(crate) address: Address,
@@ -90,6 +90,8 @@ pub(crate) struct Stored {
     pub(crate) length: u64,
     /// Into how many chunks it was cut.
     pub(crate) chunks: u64,
+    /// Of what was put for a name: as long as this is kept none of it is taken for garbage.
+    pub(crate) _upload: Option<Upload>,
 }
 
 /// How content is to be stored.
@@ -136,7 +138,9 @@ impl Plan {
 /// Puts of one stream, a few at a time, in order.
 struct Puts<'a> {
     node: &'a Node,
-    wanted: (Option<u8>, Claim),
+    replicas: Option<u8>,
+    /// What was put without a name is never garbage.
+    upload: Option<Upload>,
     under_way: VecDeque<(ChunkId, oneshot::Receiver<PutResult>, Option<Hold>)>,
 }
 
@@ -147,8 +151,10 @@ impl Puts<'_> {
         }
         let content = Content::of(bytes);
         let chunk = content.chunk();
-        let (replicas, claim) = self.wanted;
-        let put = self.node.put_on(content, replicas, claim);
+        let put = match &self.upload {
+            Some(upload) => self.node.put_of(upload, content, self.replicas),
+            None => self.node.put_on(content, self.replicas, Claim::Bare),
+        };
         self.under_way.push_back((chunk, put, hold));
         Ok(chunk)
     }
@@ -202,7 +208,8 @@ pub(crate) async fn store<E: std::fmt::Display>(
     }
     let share = Share::new(memory.clone(), memory.take(plan.memory()).await?, plan.largest());
     let mut content = std::pin::pin!(content);
-    let mut puts = Puts { node, wanted: (replicas, claim), under_way: VecDeque::new() };
+    let upload = (claim == Claim::Names).then(|| node.begin_upload());
+    let mut puts = Puts { node, replicas, upload, under_way: VecDeque::new() };
     let mut lists = Lists::new(MAX_PARTS);
     let (mut length, mut chunks) = (0, 0);
     let mut rest = Bytes::new();
@@ -248,7 +255,7 @@ pub(crate) async fn store<E: std::fmt::Display>(
         }
     };
     puts.wait_for_all().await?;
-    Ok(Stored { address: whole.address, length, chunks })
+    Ok(Stored { address: whole.address, length, chunks, _upload: puts.upload })
 }
 
 /// Reads a chunk.

@@ -29,6 +29,8 @@ use slotcast_protocol::Claim;
 use slotcast_units::Size;
 
 use crate::body_memory::{BodyMemory, counted};
+use crate::collection_http;
+pub use crate::collection_http::{CollectionAnswer, LastRound};
 use crate::conditional::{self, Wanted};
 use crate::content_read::{self, Found, Reader};
 use crate::content_stream::{self, ContentError, Plan};
@@ -191,7 +193,7 @@ async fn put_content(
         timeout: serving.body_timeout,
     };
     let stored = content_stream::store(&node, &memory, plan, body.into_data_stream()).await;
-    let content_stream::Stored { address, length, chunks } = match stored {
+    let content_stream::Stored { address, length, chunks, .. } = match stored {
         Ok(stored) => stored,
         Err(error @ (ContentError::TooFewReplicas(_) | ContentError::TooFewAvailable(_))) => {
             let Problem(status, message) = error.into();
@@ -377,6 +379,7 @@ pub(crate) fn router(objects: &Objects, metrics: HttpMetrics) -> Router {
         .route("/v1/content/{address}", get(get_content))
         .route("/v1/content/{address}/chunks", get(get_chunks))
         .merge(objects_http::routes())
+        .merge(collection_http::routes())
         .route("/v1/status", get(get_status))
         .route("/metrics", get(get_metrics))
         .fallback(no_such_path)

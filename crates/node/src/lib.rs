@@ -60,6 +60,7 @@ mod body_memory;
 mod buffers;
 mod clock;
 pub mod cluster;
+mod collection_http;
 mod conditional;
 mod connections;
 mod content_hash;

@@ -35,6 +35,8 @@ pub struct Limits {
     pub body_memory: Option<Size>,
     /// Requests that may wait for some of that memory, 1024 unless given.
     pub waiting: Option<u32>,
+    /// From one round of the collection of garbage to the next, 15 minutes unless given.
+    pub collect_every: Option<Span>,
 }
 
 /// How connections are served: limits with their defaults.

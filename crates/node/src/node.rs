@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
-use slotcast_member::{ChangeRequest, Holders, Member, Tape, TargetStatus};
+use slotcast_member::{ChangeRequest, CollectionStatus, Holders, Member, Tape, TargetStatus};
 use slotcast_object::{Key, NameAnswer, NameRequest};
 use slotcast_protocol::{ChunkId, Claim, MAX_REPLICAS, TargetId};
 use slotcast_store::Content;
@@ -37,6 +38,21 @@ pub struct Node {
     /// The lock of the register of its targets.
     _register: Option<File>,
     serving: Serving,
+    /// Numbers uploads.
+    uploads: AtomicU64,
+}
+
+/// An upload under way. When it is dropped all that it has stored is named, or nobody wants it.
+#[derive(Debug)]
+pub(crate) struct Upload {
+    number: u64,
+    mailbox: Mailbox,
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        self.mailbox.put(Event::UploadEnded(self.number));
+    }
 }
 
 impl Node {
@@ -123,6 +139,36 @@ impl Node {
         let (reply, result) = oneshot::channel();
         self.mailbox.put(Event::Names(request, reply));
         result
+    }
+
+    /// An upload of many chunks begins: none of them is taken for garbage before it is dropped.
+    pub(crate) fn begin_upload(&self) -> Upload {
+        Upload {
+            number: self.uploads.fetch_add(1, Ordering::Relaxed),
+            mailbox: self.mailbox.clone(),
+        }
+    }
+
+    /// Stores a chunk of an upload.
+    pub(crate) fn put_of(
+        &self,
+        upload: &Upload,
+        content: Content,
+        replicas: Option<u8>,
+    ) -> Receiver<PutResult> {
+        let (reply, result) = oneshot::channel();
+        self.mailbox.put(Event::Upload(upload.number, content, replicas, reply));
+        result
+    }
+
+    /// Garbage is to be collected now: this node begins a round, unless one is under way.
+    pub fn collect(&self) {
+        self.mailbox.put(Event::Collect);
+    }
+
+    /// How the collection of garbage stands; none where no names are kept.
+    pub fn collection(&self) -> Receiver<Option<CollectionStatus>> {
+        self.look(|member, _| member.collection_status())
     }
 
     /// Stores a chunk as [`Node::put_on`] does, and then changes a name that says where it is.

@@ -59,6 +59,11 @@ pub(crate) type Look = Box<dyn FnOnce(&mut Member, Time) + Send>;
 pub(crate) enum Event {
     /// On so many targets, or on as many as the cluster's number says.
     Put(Content, (Option<u8>, Claim), oneshot::Sender<PutResult>),
+    /// A chunk of the upload of this number.
+    Upload(u64, Content, Option<u8>, oneshot::Sender<PutResult>),
+    UploadEnded(u64),
+    /// Garbage is to be collected.
+    Collect,
     Get(ChunkId, oneshot::Sender<GetResult>),
     Holders(ChunkId, oneshot::Sender<Holders>),
     /// Look at the member.
@@ -185,6 +190,11 @@ impl Reactor {
             Event::Put(content, (replicas, claim), reply) => {
                 self.ask(Request::Put(content, replicas, claim), Asker::Put(reply));
             }
+            Event::Upload(upload, content, replicas, reply) => {
+                self.ask(Request::Upload(upload, content, replicas), Asker::Put(reply));
+            }
+            Event::UploadEnded(upload) => self.tell(Input::UploadEnded(upload)),
+            Event::Collect => self.tell(Input::Collect),
             Event::Get(chunk, reply) => self.ask(Request::Get(chunk), Asker::Get(reply)),
             Event::Holders(chunk, reply) => {
                 self.ask(Request::Holders(chunk), Asker::Holders(reply));

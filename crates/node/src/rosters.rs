@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use slotcast_object::Rosters;
 
-use crate::cluster::{NamesEntry, VotersWrong, voters_of, write_voters};
+use crate::cluster::{
+    CollectionEntry, NamesEntry, VotersWrong, voters_of, write_collection, write_voters,
+};
 use crate::whole_file::write_whole;
 
 /// What the file is called.
@@ -17,6 +19,7 @@ const FILE: &str = "voters.toml";
 #[serde(deny_unknown_fields)]
 struct RostersFile {
     epoch: u64,
+    collection: Option<CollectionEntry>,
     #[serde(default)]
     names: Vec<NamesEntry>,
 }
@@ -54,12 +57,15 @@ pub(crate) fn read(path: &Path, groups: u32) -> Result<Rosters, RostersError> {
     let file: RostersFile = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     let groups =
         voters_of(&file.names, groups).map_err(|why: VotersWrong| wrong(why.to_string()))?;
-    Ok(Rosters { epoch: file.epoch, groups })
+    let collection = file.collection.map(|of| of.collection()).transpose();
+    let collection = collection.map_err(|why| wrong(why.to_string()))?.unwrap_or_default();
+    Ok(Rosters { epoch: file.epoch, groups, collection })
 }
 
 /// Writes it, so that it is on stable storage, or stays as it was.
 pub(crate) fn write(path: &Path, rosters: &Rosters) -> io::Result<()> {
     let mut text = format!("epoch = {}\n", rosters.epoch);
+    write_collection(rosters.collection, &mut text);
     write_voters(&rosters.groups, &mut text);
     write_whole(path, &text)
 }

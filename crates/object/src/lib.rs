@@ -44,7 +44,7 @@
 //! let voter = |n| Voter { target: TargetId(n), store: u64::from(n), joined: 1 };
 //! let voters = Voters::alone(1, &[voter(0), voter(1), voter(2)]).unwrap();
 //! let mut rows: [Row<Record<&str>>; 3] = Default::default();
-//! let mut fences = [Fence { epoch: 1, voters: 1, joined: 1, floor: 0 }; 3];
+//! let mut fences = [Fence { epoch: 1, voters: 1, joined: 1, floor: 0, round: 0 }; 3];
 //!
 //! let mut create = |key, object, proposer| {
 //!     let request = Request {
@@ -80,6 +80,7 @@ extern crate alloc;
 mod acceptor;
 mod address;
 mod code;
+pub mod garbage;
 pub mod history;
 mod key;
 pub mod list;
@@ -95,11 +96,11 @@ pub use address::{Address, NoAddress};
 pub use key::{BucketId, Key, MAX_NAME, MAX_SLOTS, Name, NoName, SlotId};
 pub use message::{
     About, Asker, From, KeysAsk, KeysPage, MAX_PAGE, Message, NameRecord, PageAsk, PageRow,
-    PageRows, Says, Store, VoterAnswer, VoterQuestion,
+    PageRows, RootsPage, RootsRow, Says, Store, VoterAnswer, VoterQuestion,
 };
 pub use names::{
     ListRequest, Listed, ListedName, NameAnswer, NameFailure, NameRequest, NameTimes, Names,
-    NamesEffect,
+    NamesEffect, Roots, RootsRequest,
 };
 pub use object::{Body, Bucket, Checksums, Entry, MAX_INLINE, MAX_METADATA, Object};
 pub use register::ballot::{Ballot, Proposer};
@@ -115,7 +116,7 @@ pub use register::row::{Ask, Held, Question, Reply, Row, Tag};
 pub use register::sync::{Sync, SyncStep};
 pub use register::update::{Step, Update};
 pub use register::voters::{MAX_VOTERS, Voter, Voters, VotersError};
-pub use roster::{RosterChange, Rosters};
+pub use roster::{Collection, RosterChange, Rosters};
 pub use upload::{MAX_PARTS, part_name, part_number};
 
 #[cfg(test)]

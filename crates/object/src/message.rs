@@ -7,6 +7,7 @@ use minicbor::{Decode, Encode};
 use slotcast_protocol::TargetId;
 
 use crate::code;
+use crate::garbage::{GarbageMessage, Root};
 use crate::key::{Key, Name, SlotId};
 use crate::object::Entry;
 use crate::register::ballot::Ballot;
@@ -61,6 +62,9 @@ pub enum About {
     /// Which registers it keeps.
     #[n(2)]
     Keys(#[n(0)] KeysAsk),
+    /// Which content its registers name.
+    #[n(3)]
+    Roots(#[n(0)] KeysAsk),
 }
 
 /// Which registers are asked for, of all slots, in order of their keys.
@@ -138,6 +142,9 @@ pub enum Says {
     /// Keys.
     #[n(3)]
     Keys(#[n(0)] KeysPage),
+    /// Content.
+    #[n(4)]
+    Roots(#[n(0)] RootsPage),
 }
 
 /// Which registers a voter keeps: all of which it has accepted something before it was asked.
@@ -150,6 +157,32 @@ pub struct KeysPage {
     #[n(1)]
     #[cbor(with = "minicbor::bytes")]
     pub next: Option<Vec<u8>>,
+}
+
+/// Which content the registers of a voter name: all that it has accepted before it was asked, whether a majority has or not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
+pub struct RootsPage {
+    /// In no order.
+    #[n(0)]
+    pub rows: Vec<RootsRow>,
+    /// As in [`KeysPage`].
+    #[n(1)]
+    #[cbor(with = "minicbor::bytes")]
+    pub next: Option<Vec<u8>>,
+}
+
+/// What one register names, as a voter has accepted it.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct RootsRow {
+    /// Which.
+    #[n(0)]
+    pub key: Key,
+    /// In which ballot this was accepted.
+    #[n(1)]
+    pub ballot: Ballot,
+    /// Content of all versions.
+    #[n(2)]
+    pub roots: Vec<Root>,
 }
 
 /// Rows of one voter, in order of their names.
@@ -193,6 +226,9 @@ pub enum Message {
     /// The targets of the sender, each with the store that it has for names.
     #[n(3)]
     Stores(#[n(0)] Vec<Store>),
+    /// About the collection of garbage.
+    #[n(4)]
+    Garbage(#[n(0)] GarbageMessage),
 }
 
 /// A store for names.

@@ -3,9 +3,21 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use minicbor::{Decode, Encode};
 use slotcast_protocol::GroupId;
 
 use crate::register::voters::{Voter, Voters};
+
+/// The latest round of the collection of garbage that has begun; see [`garbage`](crate::garbage).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub struct Collection {
+    /// Which; 0 before the first.
+    #[n(0)]
+    pub round: u64,
+    /// Who began it: no two have the same number.
+    #[n(1)]
+    pub by: u64,
+}
 
 /// The voters of the groups in one version of the cluster map.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -14,6 +26,8 @@ pub struct Rosters {
     pub epoch: u64,
     /// The voters of each group; none of a group that keeps no names yet.
     pub groups: BTreeMap<GroupId, Voters>,
+    /// The latest round of collection.
+    pub collection: Collection,
 }
 
 /// What is to change of who votes in a group. It is nothing any more where others vote than when it was chosen.
@@ -31,6 +45,12 @@ impl Rosters {
     /// The voters of a group.
     pub fn of(&self, group: GroupId) -> Option<&Voters> {
         self.groups.get(&group)
+    }
+
+    /// With a further round of collection, in a later epoch; none unless it is the next one.
+    pub fn collecting(&self, epoch: u64, collection: Collection) -> Option<Rosters> {
+        let is_next = collection.round == self.collection.round + 1;
+        is_next.then(|| Rosters { epoch, collection, ..self.clone() })
     }
 
     /// With these changes, in a later epoch; none if nothing changes.
@@ -57,6 +77,7 @@ impl Rosters {
             };
             groups.extend(voters.map(|voters| (*group, voters)));
         }
-        (groups != self.groups).then_some(Rosters { epoch, groups })
+        let collection = self.collection;
+        (groups != self.groups).then_some(Rosters { epoch, groups, collection })
     }
 }

@@ -140,7 +140,8 @@ impl Cluster {
         let voter = |n| Voter { target: TargetId(n), store: store(n), joined: 1 };
         let voters: Vec<Voter> = (0..nodes).map(voter).collect();
         let voters = Voters::alone(1, &voters).expect("voters");
-        let rosters = Rosters { epoch: 1, groups: [(GroupId(0), voters)].into() };
+        let rosters =
+            Rosters { epoch: 1, groups: [(GroupId(0), voters)].into(), ..Rosters::default() };
         let mut cluster = Cluster {
             random: Streams::new(seed).stream("cluster", 0),
             now: Time::from_ns(1_000_000_000),
@@ -227,7 +228,7 @@ impl Cluster {
                 self.nodes[n].names.answered(self.now, answer, &self.groups, &mut effects);
                 self.names_effects(n, effects);
             }
-            Message::WhichStores | Message::Stores(_) => {}
+            Message::WhichStores | Message::Stores(_) | Message::Garbage(_) => {}
         }
     }
 
@@ -240,7 +241,7 @@ impl Cluster {
                 AcceptorEffect::Changed => {
                     let voters = self.rosters.of(GroupId(0)).expect("voters").clone();
                     let mut effects = Vec::new();
-                    self.nodes[n].acceptor.learn(self.rosters.epoch, &voters, &mut effects);
+                    self.nodes[n].acceptor.learn((self.rosters.epoch, 0), &voters, &mut effects);
                     self.acceptor_effects(n, effects);
                 }
             }
@@ -257,6 +258,7 @@ impl Cluster {
                 }
                 NamesEffect::Answer(number, answer) => self.told(n, number, answer),
                 NamesEffect::Moved(..) => {}
+                NamesEffect::Touch(..) => unreachable!("all content is in the registers"),
             }
         }
     }
@@ -301,7 +303,9 @@ impl Cluster {
                 history[place].what = What::Read(head);
             }
             NameAnswer::Failed(NameFailure::Unavailable) => drop(history.remove(place)),
-            NameAnswer::Failed(NameFailure::Unknown) | NameAnswer::Listed(_) => {}
+            NameAnswer::Failed(NameFailure::Unknown | NameFailure::Missing)
+            | NameAnswer::Listed(_)
+            | NameAnswer::Roots(_) => {}
         }
     }
 

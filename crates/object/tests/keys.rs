@@ -31,7 +31,7 @@ impl Host {
         host.end(0, RowsOutput::Opened(STORE));
         let voters = Voters::alone(1, &[voter(0), voter(1), voter(2)]).expect("three");
         host.end(1, RowsOutput::Got(None));
-        host.acceptor.learn(1, &voters, &mut host.effects);
+        host.acceptor.learn((1, 0), &voters, &mut host.effects);
         // The rows of no term are dropped, and the fence is kept.
         host.end(2, RowsOutput::Done);
         host.end(3, RowsOutput::Done);
@@ -45,7 +45,7 @@ impl Host {
 
     fn ask(&mut self, epoch: u64, about: About) {
         let asker = Asker { id: 5, tag: Tag(0) };
-        let stamp = Stamp { voters: epoch, began: epoch };
+        let stamp = Stamp { voters: epoch, began: epoch, upload: None };
         let question = VoterQuestion { to: voter(0), asker, stamp, about };
         self.acceptor.ask(1, question, &mut self.effects);
     }
@@ -83,7 +83,7 @@ fn a_register_that_is_being_written_is_among_them() {
     host.end(id.0, RowsOutput::Got(None));
     let voters = Voters::alone(1, &[voter(0), voter(1), voter(2)]).expect("three");
     let joint = voters.joint(2, &[voter(0), voter(1), voter(3)]).expect("three others");
-    host.acceptor.learn(2, &joint, &mut host.effects);
+    host.acceptor.learn((2, 0), &joint, &mut host.effects);
     host.ask(2, About::Keys(KeysAsk { from: Vec::new(), limit: 10 }));
     let (scan, op) = host.begun().pop().expect("it looks at its rows");
     assert!(matches!(op, RowsOp::Scan { .. }));
@@ -110,7 +110,7 @@ fn who_knows_one_set_alone_hears_of_no_keys() {
     let mut host = Host::new();
     let voters = Voters::alone(1, &[voter(0), voter(1), voter(2)]).expect("three");
     let joint = voters.joint(2, &[voter(0), voter(1), voter(3)]).expect("three others");
-    host.acceptor.learn(2, &joint, &mut host.effects);
+    host.acceptor.learn((2, 0), &joint, &mut host.effects);
     let (write, _) = host.begun().pop().expect("it writes the fence");
     host.end(write.0, RowsOutput::Done);
     host.ask(1, About::Keys(KeysAsk { from: Vec::new(), limit: 10 }));

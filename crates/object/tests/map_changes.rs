@@ -31,7 +31,8 @@ impl Client {
         let voter = |n: &u32| Voter { target: TargetId(*n), store: 7, joined: epoch };
         let voters: Vec<Voter> = targets.iter().map(voter).collect();
         let voters = Voters::alone(epoch, &voters).expect("voters");
-        let rosters = Rosters { epoch, groups: [(GroupId(0), voters)].into() };
+        let rosters =
+            Rosters { epoch, groups: [(GroupId(0), voters)].into(), ..Rosters::default() };
         self.names.learn(now, rosters, &self.groups, &mut self.effects);
     }
 
@@ -55,7 +56,7 @@ impl Client {
             match effect {
                 NamesEffect::Ask(question) => asked.push(question.to.target.0),
                 NamesEffect::Answer(_, answer) => answers.push(answer),
-                NamesEffect::Moved(..) => {}
+                NamesEffect::Moved(..) | NamesEffect::Touch(..) => {}
             }
         }
         (asked, answers)

@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use slotcast_protocol::LayoutDigest;
-use slotcast_transport::{Clock, Header, TELLS_LAYOUT, Versions};
+use slotcast_transport::{Clock, Header, TELLS_CLAIMS, TELLS_LAYOUT, Versions};
 
 use super::hear::EPOCHS_APART;
 use super::{Link, LinkEvent, Peer};
@@ -120,6 +120,12 @@ impl Link {
     /// The layout that it tells, of its epoch.
     pub(super) fn own_layout(&self) -> Option<LayoutDigest> {
         self.layouts.get(&self.epoch).copied()
+    }
+
+    /// Whether a peer is known to be of a program that knows of no claims, and so of no collection of garbage.
+    pub(crate) fn is_older(&self, node: u32) -> bool {
+        let version = self.peers.get(&node).and_then(|peer| peer.agreed.version);
+        version.is_some_and(|version| version < TELLS_CLAIMS)
     }
 
     /// The version in which all of `nodes` are spoken to: the lowest of those agreed on with each.

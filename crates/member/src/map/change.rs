@@ -9,7 +9,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use slotcast_object::{RosterChange, Rosters};
+use slotcast_object::{Collection, RosterChange};
 use slotcast_protocol::{GroupId, LayoutError, Members, Membership, TargetId};
 
 use super::{ClusterMap, FailureDomain, MapNode, name_of};
@@ -83,8 +83,14 @@ impl ClusterMap {
     /// With these changes of who keeps the names of each group; none if nothing changes.
     pub fn with_voters(&self, changes: &BTreeMap<GroupId, RosterChange>) -> Option<ClusterMap> {
         let mut map = self.next().ok()?;
-        let rosters = Rosters { epoch: u64::from(self.epoch), groups: self.voters.clone() };
-        map.voters = rosters.changed(u64::from(map.epoch), changes)?.groups;
+        map.voters = self.rosters().changed(u64::from(map.epoch), changes)?.groups;
+        Some(map)
+    }
+
+    /// With a further round of collection; none unless it is the next one.
+    pub fn with_collection(&self, collection: Collection) -> Option<ClusterMap> {
+        let mut map = self.next().ok()?;
+        map.collection = self.rosters().collecting(u64::from(map.epoch), collection)?.collection;
         Some(map)
     }
 

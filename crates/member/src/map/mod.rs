@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{SocketAddr, SocketAddrV4};
 
-use slotcast_object::Voters;
+use slotcast_object::{Collection, Rosters, Voters};
 use slotcast_protocol::{
     Delivery, GroupId, GroupMap, LayoutDigest, LayoutError, Member, Membership, TargetId, Timing,
 };
@@ -72,9 +72,24 @@ pub struct ClusterMap {
     pub seats: Option<Vec<Vec<TargetId>>>,
     /// Who keeps the names of each group; none of one that keeps no names yet.
     pub voters: BTreeMap<GroupId, Voters>,
+    /// The latest round of the collection of garbage.
+    pub collection: Collection,
 }
 
 impl ClusterMap {
+    /// Whether this one says that a round of collection has begun, after the map `before`, and nothing else.
+    pub fn only_collects_after(&self, before: &ClusterMap) -> bool {
+        let ClusterMap { epoch, collection, .. } = *self;
+        *self == ClusterMap { epoch, collection, seats: self.seats.clone(), ..before.clone() }
+            && (before.seats.is_none() || before.seats == self.seats)
+    }
+
+    /// Who keeps names, and the round of collection.
+    pub fn rosters(&self) -> Rosters {
+        let (epoch, groups) = (u64::from(self.epoch), self.voters.clone());
+        Rosters { epoch, groups, collection: self.collection }
+    }
+
     /// Times and rates that the nodes agree on.
     pub fn timing(&self) -> Timing {
         Timing {

@@ -67,7 +67,12 @@ impl Member {
             self.timers.at(now + gone_after, Timer::PeerGone(node));
         }
         let before = core::mem::replace(&mut self.groups, groups);
-        self.map = Some(Box::new(map.clone()));
+        let known = self.map.replace(Box::new(map.clone()));
+        if known.is_some_and(|known| map.only_collects_after(&known)) {
+            self.outbox.effects.push(Effect::KeepMap(Box::new(map)));
+            return self.learn_voters(now);
+        }
+        self.layout_epoch = map.epoch;
         self.has_handed_over = false;
         self.upsets += 1;
         let membership = self.membership();
@@ -136,7 +141,9 @@ impl Member {
     /// Says so when this node has something to say in the map, and when others hold all that it holds.
     pub(super) fn see_membership(&mut self) {
         let has_nothing_to_say = match self.membership() {
-            Membership::Active => self.roster_changes.is_empty(),
+            Membership::Active => {
+                self.roster_changes.is_empty() && self.collection_to_propose().is_none()
+            }
             Membership::Drained => true,
             Membership::Joining | Membership::Draining => false,
         };

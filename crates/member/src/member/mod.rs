@@ -1,5 +1,6 @@
 //! Joins the machines of a node.
 
+mod collecting;
 mod finding;
 mod membership;
 mod names;
@@ -7,6 +8,7 @@ mod network;
 mod repairing;
 mod requests;
 mod surveys;
+mod wants;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -15,27 +17,27 @@ use alloc::vec::Vec;
 use slotcast_object::RosterChange;
 use slotcast_protocol::tape::{InitiatorEntry, TargetEntry};
 use slotcast_protocol::{
-    BidAnswer, Finder, FinderInput, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorInput,
-    Members, Message, RepairInput, RequestId, TargetId,
+    Claim, Finder, FinderInput, GroupId, GroupMap, Initiator, InitiatorEffect, InitiatorInput,
+    Message, RepairInput, RequestId, TargetId,
 };
 use slotcast_store::Work;
-use slotcast_transport::SurveyAbout;
 use slotcast_units::{Size, Span, Time};
 
 use crate::config::{MemberConfig, Times};
 use crate::effect::{Answer, Effect};
+use crate::garbage::Garbage;
 use crate::input::{Input, Request, RequestNumber};
 use crate::link::{Link, LinkEvent};
 use crate::links::Links;
 use crate::map::ClusterMap;
 use crate::mistake::Mistake;
 use crate::naming::Naming;
-use crate::outbox::{Mail, Outbox, Want};
+use crate::outbox::{Mail, Outbox};
 use crate::status::{MembershipStatus, TargetStatus};
 use crate::target::{Circumstances, StorageTarget, TargetInput};
 use crate::timers::{Timer, Timers};
 use requests::Running;
-use surveys::{Purpose, Surveying};
+use surveys::Surveying;
 
 /// A whole node; see the [crate](crate).
 ///
@@ -64,6 +66,8 @@ pub struct Member {
     links: Option<Links>,
     /// The map that it follows; none of a cluster in one process.
     map: Option<Box<ClusterMap>>,
+    /// The epoch of the last one that said more than that a round of collection has begun.
+    layout_epoch: u32,
     /// Why the map that was read last is not followed.
     map_problem: Option<alloc::string::String>,
     /// The latest epoch of a map that was read and is not followed.
@@ -81,6 +85,10 @@ pub struct Member {
     proposed: Option<u32>,
     /// What it has to do with names.
     naming: Option<Naming>,
+    /// Its part in the collection of garbage.
+    garbage: Option<Garbage>,
+    /// The epoch of rosters that the host keeps, of a cluster in one process.
+    keeping: u64,
     /// Puts of chunks that a name waits for.
     named: BTreeSet<RequestNumber>,
     /// What is to change of who votes.
@@ -127,6 +135,7 @@ impl Member {
             changing: BTreeSet::new(),
             repairs: config.repairs,
             links: config.links,
+            layout_epoch: config.network.as_ref().map_or(0, |network| network.map.epoch),
             map: config.network.map(|network| Box::new(network.map)),
             map_problem: None,
             not_followed: None,
@@ -137,6 +146,8 @@ impl Member {
             survey_timeout,
             proposed: None,
             naming: None,
+            garbage: None,
+            keeping: 0,
             named: BTreeSet::new(),
             roster_changes: BTreeMap::new(),
             mistake: config.mistake,
@@ -158,14 +169,7 @@ impl Member {
             member.targets.insert(id, target);
         }
         if let Some(names) = names {
-            let targets = member.targets.keys().copied();
-            let times = (now, now + times.disk);
-            let naming = Naming::new(times, node, &names, first_serial, targets, &member.groups);
-            member.naming = Some(naming);
-            match member.map {
-                Some(_) => member.learn_voters(now),
-                None => member.learn_rosters(now, names.rosters),
-            }
+            member.begin_names(now, names, first_serial);
         }
         member.settle(now);
         effects.append(&mut member.outbox.effects);
@@ -178,6 +182,12 @@ impl Member {
         match input {
             Input::Request(number, Request::Put(content, replicas, claim)) => {
                 self.put(now, number, content, (replicas, claim));
+            }
+            Input::Request(number, Request::Upload(upload, content, replicas)) => {
+                if let Some(garbage) = &mut self.garbage {
+                    garbage.upload(upload, content.chunk());
+                }
+                self.put(now, number, content, (replicas, Claim::Names));
             }
             Input::Request(number, Request::Get(chunk)) => self.get(now, number, chunk),
             Input::Request(number, Request::Holders(chunk)) => self.find(now, number, chunk),
@@ -210,6 +220,12 @@ impl Member {
             Input::Remove(target, chunk) => {
                 self.tell_target(now, target, TargetInput::Remove(chunk));
             }
+            Input::UploadEnded(upload) => {
+                if let Some(garbage) = &mut self.garbage {
+                    garbage.upload_ended(upload);
+                }
+            }
+            Input::Collect => self.collect(now),
             Input::Map(map) => self.take_map(now, *map),
             Input::Wake => self.run_due(now),
         }
@@ -221,7 +237,8 @@ impl Member {
     pub fn wakes_at(&self) -> Time {
         let link = self.outbox.link.as_ref().map_or(Time::NEVER, Link::wakes_at);
         let names = self.naming.as_ref().map_or(Time::NEVER, Naming::wakes_at);
-        self.timers.next().min(link).min(names)
+        let garbage = self.garbage.as_ref().map_or(Time::NEVER, Garbage::wakes_at);
+        self.timers.next().min(link).min(names).min(garbage)
     }
 
     /// Whether all that can be asked of it now is known: each of its targets is open or known not to open, or its disk
@@ -318,6 +335,10 @@ impl Member {
             self.wake_names(now);
             self.settle(now);
         }
+        if self.garbage.as_ref().is_some_and(|garbage| garbage.wakes_at() <= now) {
+            self.wake_garbage(now);
+            self.settle(now);
+        }
         self.see_membership();
     }
 
@@ -381,94 +402,6 @@ impl Member {
         }
     }
 
-    fn take_events(&mut self, now: Time) {
-        if self.events.is_empty() {
-            return;
-        }
-        let mut events = core::mem::take(&mut self.events);
-        for event in events.drain(..) {
-            self.link_event(now, event);
-        }
-        if self.events.is_empty() {
-            self.events = events;
-        }
-    }
-
-    fn take_wants(&mut self, now: Time) {
-        if self.outbox.wants.is_empty() {
-            return;
-        }
-        let mut wants = core::mem::take(&mut self.outbox.wants);
-        for (target, want) in wants.drain(..) {
-            self.want(now, target, want);
-        }
-        if self.outbox.wants.is_empty() {
-            self.outbox.wants = wants;
-        }
-    }
-
-    /// A message is for a target here.
-    fn deliver(&mut self, now: Time, target: TargetId, message: &Message) {
-        self.overhear(now, target, message);
-        self.tell_target(now, target, TargetInput::Message(message));
-    }
-
-    /// Says something to members of a group, wherever they are.
-    fn multicast(&mut self, now: Time, group: GroupId, to: Members, message: Message) {
-        let Outbox { link, mail, effects, .. } = &mut self.outbox;
-        let counts_silent = self.mistake == Some(Mistake::CountsSilent);
-        let to = match link {
-            Some(link) if counts_silent => {
-                let before = mail.len();
-                let to = link.tell_group(now, (group, to), &message, mail, effects);
-                mail.iter_mut().skip(before).for_each(counting_silent);
-                to
-            }
-            Some(link) => link.tell_group(now, (group, to), &message, mail, effects),
-            None => to,
-        };
-        for position in to.iter() {
-            let target = self.groups.members(group)[usize::from(position)];
-            self.outbox.mail.push_back(Mail::ToTarget(target, message));
-        }
-    }
-
-    /// A target wants something.
-    fn want(&mut self, now: Time, target: TargetId, want: Want) {
-        match want {
-            Want::Transfer { request, content, start } => {
-                self.send_get(now, target, request, content, start);
-            }
-            Want::Compare(bits, first, count) => {
-                let about = SurveyAbout::Ranges { bits, first, count };
-                self.survey(now, target, Purpose::Compare, about);
-            }
-            Want::Survey(number, chunks) => {
-                let about = SurveyAbout::Chunks(chunks);
-                self.survey(now, target, Purpose::Scan(number), about);
-            }
-            Want::Release(chunks) => {
-                self.survey(now, target, Purpose::Release, SurveyAbout::Chunks(chunks));
-            }
-            Want::Check(chunk, size, wanted) => self.check(now, target, (chunk, size), wanted),
-            Want::PutAgain(content, wanted) => self.put_again(now, target, content, wanted),
-            Want::Recover(chunk, wanted) => self.recover(now, target, chunk, wanted),
-            Want::WakeRepair(time) => self.timers.at(time, Timer::Repair(target)),
-            Want::Opened => {
-                self.opening -= 1;
-                self.target_changed(now, target);
-                if self.opening == 0 {
-                    self.join(now);
-                }
-            }
-            Want::LookAtDisk(time) => self.timers.at(time, Timer::Disk(target)),
-            Want::Failed(has_failed) => {
-                self.target_changed(now, target);
-                self.tell_failure(now, target, has_failed);
-            }
-        }
-    }
-
     /// A target is open, for itself to look; or it has failed, or is back, for the others.
     fn target_changed(&mut self, now: Time, target: TargetId) {
         let (group, _) = self.groups.seat(target);
@@ -480,12 +413,5 @@ impl Member {
             u64::from(self.errs(Mistake::AnswersWrongRequest) && number.0.is_multiple_of(8));
         let number = RequestNumber(number.0 - is_wrong);
         self.outbox.effects.push(Effect::Answer(number, answer));
-    }
-}
-
-/// A mistake: who is down is taken for one that has the chunk.
-fn counting_silent(mail: &mut Mail) {
-    if let Mail::ToInitiator(Message::Bid(bid)) = mail {
-        bid.answer = BidAnswer::AlreadyStored;
     }
 }

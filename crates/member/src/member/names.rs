@@ -11,15 +11,32 @@ use slotcast_store::Content;
 use slotcast_units::Time;
 
 use super::Member;
+use crate::config::NamesConfig;
 use crate::effect::{Answer, Effect};
+use crate::garbage::Garbage;
 use crate::input::{ChangeRequest, RequestNumber};
 use crate::map::ClusterMap;
 use crate::mistake::Mistake;
 use crate::naming::{Choice, Naming, NamingEffect};
 
 impl Member {
+    /// It keeps names.
+    pub(super) fn begin_names(&mut self, now: Time, names: NamesConfig, first_serial: u32) {
+        let targets = self.targets.keys().copied();
+        let times = (now, now + self.times.disk);
+        let mut naming = Naming::new(times, self.node, &names, first_serial, targets, &self.groups);
+        naming.believes_old_rounds = self.errs(Mistake::BelievesOldRounds);
+        self.naming = Some(naming);
+        let rules = (names.collection, names.times.patience);
+        self.garbage = Some(Garbage::new(now, self.node, rules, names.salt, self.mistake));
+        match self.map {
+            Some(_) => self.learn_voters(now),
+            None => self.learn_rosters(now, names.rosters),
+        }
+    }
+
     /// Lets its naming do something, and carries out what that wants.
-    fn with_names(&mut self, now: Time, act: impl FnOnce(&mut Naming, &Member)) {
+    pub(super) fn with_names(&mut self, now: Time, act: impl FnOnce(&mut Naming, &Member)) {
         let Some(mut naming) = self.naming.take() else { return };
         act(&mut naming, self);
         self.naming = Some(naming);
@@ -36,6 +53,8 @@ impl Member {
                 NamingEffect::Ask(question) => self.ask_voter(now, question),
                 NamingEffect::Say(node, message) => self.write_letter(now, node, &message),
                 NamingEffect::Answer(number, answer) => self.reply(number, Answer::Names(answer)),
+                NamingEffect::Own(number, answer) => self.voter_said(now, number, answer),
+                NamingEffect::Touch(task, root) => self.touch_for(now, task, root),
             }
         }
     }
@@ -45,14 +64,14 @@ impl Member {
         self.write_letter(now, node, &Message::Question(question));
     }
 
-    fn write_letter(&mut self, now: Time, node: u32, message: &Message) {
+    pub(super) fn write_letter(&mut self, now: Time, node: u32, message: &Message) {
         if let Some(link) = &mut self.outbox.link {
             link.write_letter(now, node, message, &mut self.outbox.effects);
         }
     }
 
     /// The node of a target.
-    fn node_of(&self, target: TargetId) -> Option<u32> {
+    pub(super) fn node_of(&self, target: TargetId) -> Option<u32> {
         let (group, position) = self.groups.find(target)?;
         self.link()?.seats().node(group, position)
     }
@@ -122,6 +141,9 @@ impl Member {
 
     /// Another node says something about names.
     pub(super) fn heard_names(&mut self, now: Time, node: u32, message: Message) {
+        if let Message::Garbage(message) = message {
+            return self.heard_garbage(now, node, message);
+        }
         self.with_names(now, |naming, member| {
             let is_its = |target| member.node_of(target) == Some(node);
             naming.heard(now, node, message, is_its, &member.groups);
@@ -177,26 +199,33 @@ impl Member {
         let changes = core::mem::take(&mut self.roster_changes);
         let Some(naming) = &self.naming else { return };
         let rosters = naming.rosters();
-        let changed = rosters.changed(rosters.epoch + 1, &changes);
-        self.outbox.effects.extend(changed.map(Effect::KeepRosters));
+        let epoch = rosters.epoch + 1;
+        if let Some(changed) = rosters.changed(epoch, &changes) {
+            self.keeping = epoch;
+            self.outbox.effects.push(Effect::KeepRosters(changed));
+        }
     }
 
     /// The rosters of the map that it follows.
     pub(super) fn learn_voters(&mut self, now: Time) {
         let Some(map) = &self.map else { return };
-        let rosters = Rosters { epoch: u64::from(map.epoch), groups: map.voters.clone() };
+        let rosters = map.rosters();
         self.roster_changes.clear();
         self.learn_rosters(now, rosters);
     }
 
     pub(super) fn learn_rosters(&mut self, now: Time, rosters: Rosters) {
         self.with_names(now, |naming, member| naming.learn(now, rosters, &member.groups));
+        self.learn_collection(now);
     }
 
     /// The map with other voters, if this node knows of a change.
     pub(super) fn map_with_voters(&self) -> Option<ClusterMap> {
         let map = self.map.as_deref()?;
-        if self.roster_changes.is_empty() || !self.link()?.hears_most() {
+        if self.roster_changes.is_empty() {
+            return map.with_collection(self.collection_to_propose()?);
+        }
+        if !self.link()?.hears_most() {
             return None;
         }
         map.with_voters(&self.roster_changes)

@@ -26,6 +26,12 @@ pub(super) enum Running {
     Put(Content, RequestNumber),
     /// A client fetches; what has come.
     Get(Option<Content>, RequestNumber),
+    /// A list is read for a walk of the collection.
+    List { walk: u64, list: ChunkId, content: Option<Content> },
+    /// A chunk is fetched for a walk, to be put again on so many targets.
+    Fetch { walk: u64, chunk: ChunkId, replicas: u8, content: Option<Content> },
+    /// It is put.
+    Restore { walk: u64, content: Content },
     /// The repair of a target asks whether there are enough replicas.
     Check { target: TargetId, chunk: ChunkId },
     /// The repair of a target puts again; whether a replica had to be made.
@@ -38,8 +44,14 @@ impl Running {
     /// What a put sends.
     fn payload(&self) -> Option<&Content> {
         match self {
-            Running::Put(content, _) | Running::PutAgain { content, .. } => Some(content),
-            Running::Get(..) | Running::Recover { .. } | Running::Check { .. } => None,
+            Running::Put(content, _)
+            | Running::Restore { content, .. }
+            | Running::PutAgain { content, .. } => Some(content),
+            Running::Get(..)
+            | Running::List { .. }
+            | Running::Fetch { .. }
+            | Running::Recover { .. }
+            | Running::Check { .. } => None,
         }
     }
 }
@@ -56,16 +68,45 @@ impl Member {
         content: Content,
         wanted: (Option<u8>, Claim),
     ) {
-        let (what, before) = ((content.chunk(), size_of(&content)), self.initiator_effects.len());
+        let request = self.start_put(now, &content, wanted);
+        self.running.insert(request, Running::Put(content, number));
+    }
+
+    fn start_put(
+        &mut self,
+        now: Time,
+        content: &Content,
+        wanted: (Option<u8>, Claim),
+    ) -> RequestId {
+        let (what, before) = ((content.chunk(), size_of(content)), self.initiator_effects.len());
         let effects = &mut self.initiator_effects;
         let request = self.initiator.put_on(now, wanted, what, &self.groups, effects);
         self.record(now, InitiatorHeard::Put(what.0, what.1, wanted), before);
-        self.running.insert(request, Running::Put(content, number));
+        request
     }
 
     pub(super) fn get(&mut self, now: Time, number: RequestNumber, chunk: ChunkId) {
         let request = self.start_get(now, chunk);
         self.running.insert(request, Running::Get(None, number));
+    }
+
+    /// Fetches a list for a walk.
+    pub(super) fn fetch_list(&mut self, now: Time, walk: u64, list: ChunkId) {
+        let request = self.start_get(now, list);
+        self.running.insert(request, Running::List { walk, list, content: None });
+    }
+
+    /// Fetches a chunk for a walk, to put it again on so many targets.
+    pub(super) fn fetch_to_restore(&mut self, now: Time, walk: u64, chunk: ChunkId, replicas: u8) {
+        let request = self.start_get(now, chunk);
+        let running = Running::Fetch { walk, chunk, replicas, content: None };
+        self.running.insert(request, running);
+    }
+
+    fn restore(&mut self, now: Time, walk: u64, content: Content, replicas: u8) {
+        let replicas = Some(replicas).filter(|replicas| *replicas > 0);
+        let request = self.start_put(now, &content, (replicas, Claim::Names));
+        self.running.insert(request, Running::Restore { walk, content });
     }
 
     pub(super) fn start_get(&mut self, now: Time, chunk: ChunkId) -> RequestId {
@@ -243,7 +284,12 @@ impl Member {
     pub(super) fn delivered(&mut self, now: Time, request: RequestId, content: Option<Content>) {
         let intact = content.is_some();
         if let (
-            Some(Running::Get(slot, _) | Running::Recover { content: slot, .. }),
+            Some(
+                Running::Get(slot, _)
+                | Running::List { content: slot, .. }
+                | Running::Fetch { content: slot, .. }
+                | Running::Recover { content: slot, .. },
+            ),
             Some(content),
         ) = (self.running.get_mut(&request), content)
         {
@@ -266,6 +312,19 @@ impl Member {
             (Some(Running::Get(content, number)), failure) => {
                 let failure = failure.unwrap_or(Failure::Undelivered);
                 self.reply(number, Answer::Get(content.ok_or(failure)));
+            }
+            (Some(Running::List { walk, list, content }), failure) => {
+                let content = content.filter(|_| failure.is_none());
+                self.list_fetched(now, (walk, list), content);
+            }
+            (Some(Running::Fetch { walk, chunk, replicas, content }), failure) => {
+                match content.filter(|_| failure.is_none()) {
+                    Some(content) => self.restore(now, walk, content, replicas),
+                    None => self.restored(now, walk, chunk, false),
+                }
+            }
+            (Some(Running::Restore { walk, content }), failure) => {
+                self.restored(now, walk, content.chunk(), failure.is_none());
             }
             (Some(Running::Check { target, chunk }), failure) => {
                 let outcome = match failure {

@@ -79,6 +79,9 @@ impl Member {
                 None => others.insert(position),
             }
         }
+        for says in replies.values() {
+            self.touch_held(&about, says);
+        }
         let surveying = Surveying {
             target,
             purpose,
@@ -120,9 +123,10 @@ impl Member {
         if group.0 >= self.groups.groups() {
             return;
         }
-        for (position, member) in (0..).zip(self.groups.members(*group)) {
-            let Some(here) = self.targets.get(member) else { continue };
+        for (position, member) in (0..).zip(self.groups.members(*group).to_vec()) {
+            let Some(here) = self.targets.get(&member) else { continue };
             let says = here.says(about);
+            self.touch_held(about, &says);
             let reply = SurveyReply { number: *number, group: *group, position, says };
             if let Some(link) = &mut self.outbox.link {
                 link.reply(now, node, reply, &mut self.outbox.effects);
@@ -188,8 +192,7 @@ impl Member {
             })
             .collect();
         let said = if self.errs(Mistake::BelievesOldRanges) { &[] } else { &said[..] };
-        let epoch = self.map.as_ref().map_or(0, |map| map.epoch);
-        Some(ranges::combined(epoch, said, count).into())
+        Some(ranges::combined(self.layout_epoch, said, count).into())
     }
 
     /// Of the chunks of a survey: those of which its target is no keeper, and those of which it is one. Neither of what

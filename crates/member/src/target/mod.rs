@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 
 use slotcast_protocol::tape::TargetEntry;
 use slotcast_protocol::{
-    ChunkId, Intake, Membership, Message, PutAccept, Repair, RepairEffect, RepairInput,
+    ChunkId, Claim, Intake, Membership, Message, PutAccept, Repair, RepairEffect, RepairInput,
     RepairProgress, RepairStatistics, RequestId, Target, TargetEffect, TargetId,
     TargetInput as NegotiatorInput, Wanted,
 };
@@ -104,6 +104,8 @@ enum Asker {
     Repair(ChunkId, bool),
     /// A surplus replica is removed.
     Release(ChunkId),
+    /// Garbage is.
+    Sweep(ChunkId),
 }
 
 /// One target: its negotiator, its chunk store, the repair of what it holds, and its meters. To crash it, drop
@@ -446,7 +448,17 @@ impl StorageTarget {
 
     /// All chunks that are stored here, in the order of their names.
     pub fn chunks(&self) -> impl Iterator<Item = ChunkId> {
-        self.store.chunks(ChunkId([0; 32]))
+        self.chunks_from(ChunkId([0; 32]))
+    }
+
+    /// The same, from one on.
+    pub(crate) fn chunks_from(&self, first: ChunkId) -> impl Iterator<Item = ChunkId> {
+        self.store.chunks(first)
+    }
+
+    /// Whether a chunk that is stored here was put for names, and not bare.
+    pub fn is_for_names(&self, chunk: &ChunkId) -> bool {
+        self.wanted(chunk).is_some_and(|wanted| wanted.claim == Claim::Names)
     }
 
     /// Forgets what was promised to initiators, and keeps what is stored. To plant a mistake.

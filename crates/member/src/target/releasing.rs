@@ -62,6 +62,11 @@ impl StorageTarget {
         self.releasing.removes(chunk)
     }
 
+    /// Whether it says that it does not hold a chunk, although it may still do: that is about to be removed.
+    pub(crate) fn is_released(&self, chunk: &ChunkId) -> bool {
+        self.releasing.has(chunk)
+    }
+
     /// A chunk that is about to be removed, since it is surplus; any of them.
     pub fn released(&self) -> Option<ChunkId> {
         self.releasing.first()
@@ -147,17 +152,31 @@ impl StorageTarget {
             || self.mistake == Some(Mistake::RemovesDespitePut)
     }
 
+    /// A chunk is garbage: it is removed, unless it is being put, or removed already. Gives its length in bytes.
+    pub(crate) fn sweep(&mut self, now: Time, chunk: ChunkId, outbox: &mut Outbox) -> Option<u64> {
+        if self.store.is_changing(&chunk) || self.releasing.has(&chunk) || !self.is_open() {
+            return None;
+        }
+        let length = self.store.length(&chunk)?;
+        let ticket = self.ticket(Asker::Sweep(chunk));
+        self.releasing.stages.insert(chunk, Stage::Removing);
+        self.store.handle(StoreInput::Remove(ticket, chunk), &mut self.store_effects);
+        self.settle(now, outbox);
+        Some(u64::from(length))
+    }
+
     /// The removal is on stable storage.
     pub(super) fn removed(&mut self, ticket: Ticket) {
-        if let Some(Asker::Release(chunk)) = self.asked.remove(&ticket) {
+        let asker = self.asked.remove(&ticket);
+        if let Some(Asker::Release(chunk) | Asker::Sweep(chunk)) = asker {
             self.releasing.stages.remove(&chunk);
-            self.surplus_removed += 1;
+            self.surplus_removed += u64::from(matches!(asker, Some(Asker::Release(_))));
         }
     }
 
     /// The removal has failed. Where a disk has failed to write it, it may be there nevertheless at the next start.
     pub(super) fn not_removed(&mut self, ticket: Ticket, error: WriteError) {
-        if let Some(Asker::Release(chunk)) = self.asked.remove(&ticket)
+        if let Some(Asker::Release(chunk) | Asker::Sweep(chunk)) = self.asked.remove(&ticket)
             && !matches!(error, WriteError::Disk(_))
         {
             self.releasing.stages.remove(&chunk);

@@ -72,7 +72,7 @@ impl StorageTarget {
             }
             StoreEffect::Stored { ticket, .. } => self.written(now, ticket, true),
             StoreEffect::NotWritten(ticket, error) => match self.asked.get(&ticket) {
-                Some(Asker::Release(_)) => self.not_removed(ticket, error),
+                Some(Asker::Release(_) | Asker::Sweep(_)) => self.not_removed(ticket, error),
                 _ => self.written(now, ticket, false),
             },
             StoreEffect::Fetched(ticket, content) => self.fetched(now, ticket, Ok(content), outbox),
@@ -101,7 +101,7 @@ impl StorageTarget {
             (Some(Asker::Repair(chunk, is_to_put)), result) => {
                 self.fetched_for_repair(now, (chunk, is_to_put), result, outbox);
             }
-            (Some(Asker::Release(_)) | None, _) => {}
+            (Some(Asker::Release(_) | Asker::Sweep(_)) | None, _) => {}
         }
     }
 

@@ -8,12 +8,13 @@ use std::path::Path;
 
 use serde::Deserialize;
 use slotcast_member::map::{ClusterMap, FailureDomain, MEMBERSHIPS, MapNode, name_of};
+use slotcast_object::Collection;
 use slotcast_protocol::{Delivery, MAX_REPLICAS, Membership, TargetId};
 use slotcast_units::{Rate, Span};
 use toml::Spanned;
 
 use super::error::{Result, Source};
-use super::map_voters::{NamesEntry, voters_of, write_voters};
+use super::map_voters::{CollectionEntry, NamesEntry, voters_of, write_collection, write_voters};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,6 +28,7 @@ struct MapFile {
     trip: Option<Spanned<String>>,
     mtu: Option<Spanned<u32>>,
     multicast: Option<Spanned<String>>,
+    collection: Option<Spanned<CollectionEntry>>,
     node: Spanned<Vec<NodeEntry>>,
     group: Option<Spanned<Vec<GroupEntry>>>,
     names: Option<Spanned<Vec<NamesEntry>>>,
@@ -100,6 +102,7 @@ pub fn map_text(map: &ClusterMap) -> String {
     if let Some(multicast) = map.multicast {
         let _ = writeln!(text, "multicast = \"{multicast}\"");
     }
+    write_collection(map.collection, &mut text);
     for MapNode { number, address, targets, membership } in &map.nodes {
         let _ = writeln!(text, "\n[[node]]\nnumber = {number}\naddress = \"{address}\"");
         let _ = writeln!(text, "targets = [{}]", numbers(targets));
@@ -164,6 +167,7 @@ impl Reading<'_> {
                 groups.get_ref().iter().map(targets).collect()
             }),
             voters: BTreeMap::new(),
+            collection: self.collection(file.collection.as_ref())?,
         };
         self.check(file, &map)?;
         if let (Some(names), Ok(groups)) = (&file.names, map.groups()) {
@@ -174,6 +178,14 @@ impl Reading<'_> {
             })?;
         }
         Ok(map)
+    }
+
+    fn collection(&self, entry: Option<&Spanned<CollectionEntry>>) -> Result<Collection> {
+        let Some(entry) = entry else { return Ok(Collection::default()) };
+        entry.get_ref().collection().map_err(|why| {
+            let help = "nodes write this part: leave it as it was";
+            self.0.error(Some(entry.span()), why.to_string(), Some(help))
+        })
     }
 
     fn wrong<T>(&self, span: Option<Range<usize>>, message: String, help: &str) -> Result<T> {

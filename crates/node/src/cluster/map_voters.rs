@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Deserialize;
-use slotcast_object::{Voter, Voters, VotersError};
+use slotcast_object::{Collection, Voter, Voters, VotersError};
 use slotcast_protocol::{GroupId, TargetId};
 
 /// The voters of one group.
@@ -35,6 +35,8 @@ pub(crate) enum VotersWrong {
     NoGroup(u32),
     #[error("store = \"{0}\" is no identity: it has 16 hexadecimal digits")]
     Store(String),
+    #[error("by = \"{0}\" does not say who began a round: it has 16 hexadecimal digits")]
+    By(String),
     #[error("the voters of group {0}: {1}")]
     Voters(u32, VotersError),
 }
@@ -69,6 +71,33 @@ pub(crate) fn voters_of(
         }
     }
     Ok(all)
+}
+
+/// A round of the collection of garbage, as it stands in a file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CollectionEntry {
+    round: u64,
+    by: String,
+}
+
+impl CollectionEntry {
+    /// # Errors
+    /// If `by` is no number that tells who began it.
+    pub(crate) fn collection(&self) -> Result<Collection, VotersWrong> {
+        let by = u64::from_str_radix(&self.by, 16).ok().filter(|_| self.by.len() == 16);
+        let by = by.ok_or_else(|| VotersWrong::By(self.by.clone()))?;
+        Ok(Collection { round: self.round, by })
+    }
+}
+
+/// The same as a text, once there was one: programs that know of none read maps without.
+pub(crate) fn write_collection(collection: Collection, text: &mut String) {
+    let Collection { round, by } = collection;
+    if round > 0 {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "collection = {{ round = {round}, by = \"{by:016x}\" }}");
+    }
 }
 
 /// The same as a text.

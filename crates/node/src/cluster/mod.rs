@@ -16,6 +16,8 @@ pub use error::FileError;
 pub use etcd::{Etcd, EtcdAddress, EtcdError, Stored};
 pub use map_file::{map_text, parse_map};
 pub use map_source::{FoundMap, MapSource};
-pub(crate) use map_voters::{NamesEntry, VotersWrong, voters_of, write_voters};
+pub(crate) use map_voters::{
+    CollectionEntry, NamesEntry, VotersWrong, voters_of, write_collection, write_voters,
+};
 pub use node_file::{NodeFile, TargetFolder};
 pub use slotcast_member::map::{ClusterMap, FailureDomain, MapNode, change};

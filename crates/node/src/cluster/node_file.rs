@@ -42,6 +42,7 @@ struct File {
     body_size: Option<Spanned<String>>,
     body_memory: Option<Spanned<String>>,
     waiting: Option<Spanned<u32>>,
+    collect_every: Option<Spanned<String>>,
     target: Spanned<Vec<TargetEntry>>,
 }
 
@@ -264,6 +265,7 @@ fn limits(source: &Source, file: &File) -> Result<Limits> {
         body_size: size(source, "body_size", &file.body_size, BODY_SIZES)?,
         body_memory: size(source, "body_memory", &file.body_memory, BODY_MEMORY)?,
         waiting: file.waiting.as_ref().map(|n| *n.get_ref()),
+        collect_every: timeout("collect_every", &file.collect_every)?,
     })
 }
 

@@ -69,6 +69,7 @@ pub fn loopback(
         nodes: vec![node(0, from?, 0), node(1, to?, 1)],
         seats: None,
         voters: std::collections::BTreeMap::new(),
+        collection: slotcast_object::Collection::default(),
     };
     let groups = map.groups().map_err(io::Error::other)?;
     let [(sender, sender_events), (receiver, receiver_events)] =

@@ -6,10 +6,11 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use crossbeam_channel::bounded;
 use slotcast_member::identity::{ClusterId, Layout, Seat};
-use slotcast_member::{Links, MemberConfig, NamesConfig, QueueRule, Rules, Times};
+use slotcast_member::{CollectionRules, Links, MemberConfig, NamesConfig, QueueRule, Rules, Times};
 use slotcast_object::Rosters;
 use slotcast_protocol::{GroupMap, InitiatorConfig, LayoutError, TargetConfig, TargetId, Timing};
 use slotcast_transport::Versions;
@@ -205,7 +206,10 @@ fn names_config(parts: &Parts<'_>) -> Result<(Option<NamesConfig>, Option<PathBu
     let mut salt = [0; 8];
     getrandom::fill(&mut salt).map_err(|error| StartError::Thread(io::Error::other(error)))?;
     let times = parts.rules.names();
-    Ok((Some(NamesConfig { times, salt: u64::from_le_bytes(salt), rosters }), file))
+    let every = parts.limits.collect_every.or(CollectionRules::PRODUCTION.every);
+    let collection = CollectionRules { every, ..CollectionRules::PRODUCTION };
+    let salt = u64::from_le_bytes(salt);
+    Ok((Some(NamesConfig { times, salt, rosters, collection }), file))
 }
 
 fn placed(groups: &GroupMap, target: TargetId, folder: &Path) -> PlacedTarget {
@@ -419,6 +423,7 @@ impl Node {
             folders,
             keeper: None,
             serving,
+            uploads: AtomicU64::new(0),
             _register: register,
         };
         if let Some(file) = file {

@@ -46,6 +46,7 @@ fn files(base: &Path) -> Vec<NodeFile> {
         nodes: (0..).zip(addresses).map(node).collect(),
         seats: None,
         voters: std::collections::BTreeMap::new(),
+        collection: slotcast_object::Collection::default(),
     };
     let file = |node: &MapNode| NodeFile {
         name: format!("node-{}", node.number),

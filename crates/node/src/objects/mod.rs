@@ -151,7 +151,9 @@ fn changed(answer: &NameAnswer) -> Result<Outcome> {
     match answer {
         NameAnswer::Changed(outcome) => Ok(*outcome),
         NameAnswer::Failed(failure) => Err((*failure).into()),
-        NameAnswer::Says(_) | NameAnswer::Listed(_) => Err(ObjectError::STOPPED),
+        NameAnswer::Says(_) | NameAnswer::Listed(_) | NameAnswer::Roots(_) => {
+            Err(ObjectError::STOPPED)
+        }
     }
 }
 

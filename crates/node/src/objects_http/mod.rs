@@ -79,9 +79,9 @@ impl std::convert::From<ObjectError> for Problem {
             ObjectError::Condition(_) | ObjectError::BucketChanged(..) => {
                 StatusCode::PRECONDITION_FAILED
             }
-            ObjectError::Names(NameFailure::Unavailable | NameFailure::Unknown) => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            ObjectError::Names(
+                NameFailure::Unavailable | NameFailure::Unknown | NameFailure::Missing,
+            ) => StatusCode::SERVICE_UNAVAILABLE,
             ObjectError::OtherKind(_) => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Problem(status, error.to_string())

@@ -41,16 +41,16 @@ impl Acceptor {
             self.say(None, whom.answer(Says::Fenced(why)), effects);
             return true;
         }
-        let next = rows.last().filter(|_| !is_all).map(|(last, _)| {
-            // Nothing is between a key and the same with a byte of zero.
-            let mut next = last.clone();
-            next.push(0);
-            next
-        });
+        let next = after(rows.last().filter(|_| !is_all));
         // The fence is no register.
         let found = rows.iter().filter_map(|(key, _)| Key::read(key));
         let keys = found.chain(written).collect();
         self.say(None, whom.answer(Says::Keys(KeysPage { keys, next })), effects);
         true
     }
+}
+
+/// Where what follows this row begins: nothing is between a key and the same with a byte of zero.
+pub(super) fn after(row: Option<&KeyValue>) -> Option<Vec<u8>> {
+    row.map(|(key, _)| [&key[..], &[0]].concat())
 }

@@ -6,6 +6,7 @@
 
 mod keys;
 mod page;
+pub(crate) mod roots;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -14,7 +15,9 @@ use slotcast_protocol::TargetId;
 
 use crate::code;
 use crate::key::Key;
-use crate::message::{About, Asker, NameRecord, PageAsk, Says, VoterAnswer, VoterQuestion};
+use crate::message::{
+    About, Asker, NameRecord, PageAsk, RootsRow, Says, VoterAnswer, VoterQuestion,
+};
 use crate::register::fence::{Fence, Stamp};
 use crate::register::row::{Ask, Row};
 use crate::register::voters::{Voter, Voters};
@@ -145,6 +148,8 @@ enum Pending {
     Page(Whom, Stamp, PageAsk),
     /// With the registers that were being written when it was asked for.
     Keys(Whom, Stamp, BTreeSet<Key>),
+    /// With what was being written.
+    Roots(Whom, Stamp, Vec<RootsRow>),
 }
 
 /// The rows of one target, of all registers that it is a voter of. A host that loses what was not on stable storage makes another
@@ -154,8 +159,8 @@ pub struct Acceptor {
     target: TargetId,
     state: State,
     fence: Fence,
-    /// What the cluster map says of its group.
-    voters: Option<(u64, Voters)>,
+    /// What the cluster map of an epoch says: of the round of collection, and of its group.
+    voters: Option<((u64, u64), Voters)>,
     is_fence_new: bool,
     /// Rows of an earlier term are being dropped: nothing is answered meanwhile.
     is_clearing: bool,
@@ -218,10 +223,15 @@ impl Acceptor {
         self.fence
     }
 
-    /// In the cluster map of `epoch` these vote in its group.
-    pub fn learn(&mut self, epoch: u64, voters: &Voters, effects: &mut Vec<AcceptorEffect>) {
-        if self.voters.as_ref().is_none_or(|(known, _)| *known < epoch) {
-            self.voters = Some((epoch, voters.clone()));
+    /// In the cluster map of an epoch, with that round of collection, these vote in its group.
+    pub fn learn(
+        &mut self,
+        (epoch, round): (u64, u64),
+        voters: &Voters,
+        effects: &mut Vec<AcceptorEffect>,
+    ) {
+        if self.voters.as_ref().is_none_or(|((known, _), _)| *known < epoch) {
+            self.voters = Some(((epoch, round), voters.clone()));
         }
         self.follow(effects);
         self.flush(effects);
@@ -229,11 +239,12 @@ impl Acceptor {
 
     fn follow(&mut self, effects: &mut Vec<AcceptorEffect>) {
         let (State::Open(store), false) = (self.state, self.is_clearing) else { return };
-        let Some((epoch, voters)) = &self.voters else { return };
+        let Some(((epoch, round), voters)) = &self.voters else { return };
         if *epoch <= self.fence.epoch {
             return;
         }
         let drops_rows = self.fence.learn(*epoch, voters, self.target, store);
+        self.fence.round = self.fence.round.max(*round);
         self.is_fence_new = true;
         // An empty store has none to drop; but which rows there are is not known in memory.
         if drops_rows {
@@ -264,6 +275,7 @@ impl Acceptor {
             }
             About::Page(page) => self.ask_page(whom, stamp, page, effects),
             About::Keys(keys) => self.ask_keys(whom, stamp, keys, effects),
+            About::Roots(keys) => self.ask_roots(whom, stamp, keys, effects),
         }
         self.flush(effects);
     }
@@ -416,6 +428,9 @@ impl Acceptor {
             }
             (Pending::Keys(whom, stamp, written), Ok(RowsOutput::Scanned(rows, is_all))) => {
                 self.keys_scanned(whom, stamp, written, (&rows, is_all), effects)
+            }
+            (Pending::Roots(whom, stamp, written), Ok(RowsOutput::Scanned(rows, is_all))) => {
+                self.roots_scanned(whom, stamp, written, (&rows, is_all), effects)
             }
             _ => false,
         };

@@ -150,7 +150,7 @@ impl Listing {
         let mut questions = Vec::new();
         for (place, part) in self.parts.iter().enumerate().filter(|(_, part)| part.rows.is_none()) {
             let asker = Asker { id, tag: self.tag(place) };
-            let stamp = Stamp { voters: part.voters.epoch(), began: self.epoch };
+            let stamp = Stamp { voters: part.voters.epoch(), began: self.epoch, upload: None };
             let ask = PageAsk {
                 slot: part.slot,
                 from: self.from.clone(),
@@ -175,7 +175,10 @@ impl Listing {
             Says::Fenced(Fenced::Later(epoch) | Fenced::TooOld(epoch)) => {
                 return ListingStep::NeedsMap(epoch);
             }
-            Says::Fenced(Fenced::Behind) | Says::Register(_) | Says::Keys(_) => {
+            Says::Fenced(Fenced::Behind | Fenced::Outdated(_))
+            | Says::Register(_)
+            | Says::Keys(_)
+            | Says::Roots(_) => {
                 return ListingStep::Waits;
             }
         };

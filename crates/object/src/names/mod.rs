@@ -6,7 +6,9 @@
 
 mod listing;
 mod moving;
+mod roots;
 mod task;
+mod touching;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
@@ -14,14 +16,16 @@ use alloc::vec::Vec;
 use slotcast_protocol::{GroupId, GroupMap};
 use slotcast_units::{Span, Time};
 
+use crate::garbage::Root;
 use crate::key::{BucketId, Key, SlotId};
-use crate::message::{Asker, NameRecord, Says, VoterAnswer, VoterQuestion};
+use crate::message::{Asker, NameRecord, VoterAnswer, VoterQuestion};
 use crate::object::Entry;
 use crate::register::ballot::Proposer;
-use crate::register::record::{Outcome, Request};
+use crate::register::record::{Operation, Outcome, Request};
 use crate::register::voters::Voters;
 use crate::roster::Rosters;
 pub use listing::{ListRequest, Listed, ListedName};
+pub use roots::{Roots, RootsRequest};
 use task::{Machine, Next, Task};
 
 /// What somebody wants of names.
@@ -34,6 +38,11 @@ pub enum NameRequest {
     Read(Key),
     /// Know which names there are.
     List(ListRequest),
+    /// Know what it says, so that nothing takes effect any more that is not seen, but what begins later. All voters have to
+    /// answer.
+    Agree(Key),
+    /// Know which content the registers of a group name.
+    Roots(RootsRequest),
 }
 
 /// What comes of it.
@@ -45,6 +54,8 @@ pub enum NameAnswer {
     Says(Option<NameRecord>),
     /// Names.
     Listed(Listed),
+    /// Content.
+    Roots(Roots),
     /// It was not carried out, or nobody knows whether it was.
     Failed(NameFailure),
 }
@@ -60,6 +71,9 @@ pub enum NameFailure {
         "too few of those that keep this name answer: it may have been changed, and may still be"
     )]
     Unknown,
+    /// Some content that is to be named is not stored any more. Nothing was changed.
+    #[error("some of the content is not stored any more: put it again; nothing was changed")]
+    Missing,
 }
 
 /// What the requests of a node want of it.
@@ -71,6 +85,8 @@ pub enum NamesEffect {
     Answer(u64, NameAnswer),
     /// All registers of this group have been brought to the new one of the two sets that vote since this epoch.
     Moved(GroupId, u64),
+    /// Touch this content, and all that it lists, and then go on with [`Names::touched`] about this task.
+    Touch(u64, Root),
 }
 
 /// How long is waited for what.
@@ -213,9 +229,16 @@ impl Names {
     ) {
         let key = match &request {
             NameRequest::Update(key, _) => Some(key.clone()),
-            NameRequest::Read(_) | NameRequest::List(_) => None,
+            NameRequest::Read(_)
+            | NameRequest::Agree(_)
+            | NameRequest::List(_)
+            | NameRequest::Roots(_) => None,
         };
+        let upload = self.upload_of(&request, is_held);
         let id = self.add(now, (number, parent), Machine::Waiting(request, is_held));
+        if self.touch_first(id, upload, effects) {
+            return;
+        }
         if is_held {
             self.held.insert(number, id);
         }
@@ -262,7 +285,8 @@ impl Names {
     ) {
         let proposer = self.proposer(id);
         let Some(task) = self.tasks.get_mut(&id) else { return };
-        let next = task.machine.begin(&self.rosters, groups, proposer);
+        let upload = task.upload.since();
+        let next = task.machine.begin(&self.rosters, groups, (proposer, upload));
         self.go_on(now, id, next, groups, effects);
     }
 
@@ -288,6 +312,7 @@ impl Names {
         }
         self.rosters = rosters;
         self.follow_moving();
+        self.touch_deferred(effects);
         let waiting: Vec<u64> =
             self.tasks.iter().filter(|(_, task)| task.waits_for_map).map(|(id, _)| *id).collect();
         for id in waiting {
@@ -301,7 +326,8 @@ impl Names {
         task.waits_for_map = false;
         // The voters were not silent while it did not know whom to ask.
         task.heard = now;
-        let next = task.machine.renew(&self.rosters, groups, proposer);
+        let upload = task.upload.since();
+        let next = task.machine.renew(&self.rosters, groups, (proposer, upload));
         self.go_on(now, id, next, groups, effects);
     }
 
@@ -384,9 +410,16 @@ impl Names {
                 task.waits_for_map = true;
                 self.wake_at(Time::NEVER, id);
             }
+            Next::Untouched(round) => self.touch_again(id, round, effects),
             Next::Reads(keys) => {
                 for key in keys {
                     let request = NameRequest::Read(key);
+                    self.start(now, (0, Some(id)), request, false, groups, effects);
+                }
+            }
+            Next::Agrees(keys) => {
+                for key in keys {
+                    let request = NameRequest::Agree(key);
                     self.start(now, (0, Some(id)), request, false, groups, effects);
                 }
             }
@@ -471,12 +504,4 @@ fn voters_of<'a>(rosters: &'a Rosters, groups: &GroupMap, slot: SlotId) -> Optio
 /// All slots of a bucket.
 fn slots_of(bucket: BucketId, slots: u32) -> impl Iterator<Item = SlotId> {
     (0..slots.max(1)).map(move |number| SlotId { bucket, number })
-}
-
-/// What a voter says of a register; none if it speaks of something else.
-fn of_register(says: Says) -> Option<crate::register::row::Reply<NameRecord>> {
-    match says {
-        Says::Register(reply) => Some(reply),
-        Says::Page(_) | Says::Keys(_) | Says::Fenced(_) => None,
-    }
 }

@@ -95,7 +95,7 @@ impl Moving {
             return Vec::new();
         }
         let asker = Asker { id, tag: Tag(self.round) };
-        let stamp = Stamp { voters: self.voters.epoch(), began: self.epoch };
+        let stamp = Stamp { voters: self.voters.epoch(), began: self.epoch, upload: None };
         let silent = self.voters.old().iter().filter(|voter| !self.pages.contains_key(voter));
         let question = |to: &Voter| {
             let about = About::Keys(KeysAsk { from: self.from.clone(), limit: PAGE });

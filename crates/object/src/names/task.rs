@@ -8,13 +8,15 @@ use slotcast_units::{Span, Time};
 
 use super::listing::{Listing, ListingStep};
 use super::moving::{Moving, MovingStep};
-use super::{NameAnswer, NameFailure, NameRequest, NameTimes, of_register, voters_of};
+use super::roots::RootsRead;
+use super::{NameAnswer, NameFailure, NameRequest, NameTimes, voters_of};
+use crate::garbage::Root;
 use crate::key::Key;
 use crate::message::{About, Asker, NameRecord, Says, VoterQuestion};
 use crate::object::Entry;
 use crate::register::ballot::Proposer;
 use crate::register::read::{Read, ReadStep};
-use crate::register::row::{Question, Tag};
+use crate::register::row::{Question, Reply, Tag};
 use crate::register::sync::{Sync, SyncStep};
 use crate::register::update::{Step, Update};
 use crate::register::voters::Voter;
@@ -38,7 +40,31 @@ pub(super) struct Task {
     pub(super) last_map: u64,
     /// How often somebody else was faster.
     pub(super) lost: u32,
+    /// What is to be touched before it is named.
+    pub(super) upload: Upload,
     patience: Span,
+}
+
+/// Content that a change names, and the round of collection since which all of it was stored or touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Upload {
+    /// It names none.
+    Nothing,
+    /// It was, since this round.
+    Since(Root, u64),
+    /// It is being touched, in this round at least.
+    Touches(Root, u64),
+    /// It is to be, when this round has begun.
+    Deferred(Root, u64),
+}
+
+impl Upload {
+    pub(super) fn since(self) -> Option<u64> {
+        match self {
+            Upload::Since(_, round) => Some(round),
+            Upload::Nothing | Upload::Touches(..) | Upload::Deferred(..) => None,
+        }
+    }
 }
 
 impl Task {
@@ -59,6 +85,7 @@ impl Task {
             waits_for_map: false,
             last_map: 0,
             lost: 0,
+            upload: Upload::Nothing,
             patience: times.patience,
         }
     }
@@ -66,6 +93,9 @@ impl Task {
     /// When it is given up.
     pub(super) fn gives_up(&self, times: NameTimes) -> Time {
         match self.machine {
+            // Whoever touches comes to an end.
+            _ if matches!(self.upload, Upload::Touches(..)) => Time::NEVER,
+            _ if matches!(self.upload, Upload::Deferred(..)) => self.began + times.most,
             // Its chunk is on its way.
             Machine::Update { is_held: true, .. } | Machine::Waiting(_, true) => Time::NEVER,
             // The voters do not change before all is done.
@@ -98,8 +128,12 @@ pub(super) enum Next {
     Asks,
     Lost,
     NeedsMap(u64),
+    /// What it names is to be touched in this round of collection.
+    Untouched(u64),
     /// These registers are to be read for it.
     Reads(Vec<Key>),
+    /// All voters are to agree on these registers for it.
+    Agrees(Vec<Key>),
     /// These are to be brought to new voters for it.
     Brings(Vec<Key>),
     /// All of this group have been, of which two sets vote since this epoch.
@@ -121,9 +155,10 @@ pub(super) enum Machine {
     },
     Read {
         key: Key,
-        read: Read<NameRecord>,
+        read: Box<Read<NameRecord>>,
     },
     List(Listing),
+    Roots(Box<RootsRead>),
     /// Of a register, for [`Machine::Move`]. Its answer is that it says something.
     Sync {
         key: Key,
@@ -135,11 +170,17 @@ pub(super) enum Machine {
 impl Machine {
     pub(super) fn key(&self) -> Option<&Key> {
         match self {
-            Machine::Waiting(NameRequest::Update(key, _) | NameRequest::Read(key), _)
+            Machine::Waiting(
+                NameRequest::Update(key, _) | NameRequest::Read(key) | NameRequest::Agree(key),
+                _,
+            )
             | Machine::Update { key, .. }
             | Machine::Read { key, .. }
             | Machine::Sync { key, .. } => Some(key),
-            Machine::Waiting(NameRequest::List(_), _) | Machine::List(_) | Machine::Move(_) => None,
+            Machine::Waiting(NameRequest::List(_) | NameRequest::Roots(_), _)
+            | Machine::List(_)
+            | Machine::Roots(_)
+            | Machine::Move(_) => None,
         }
     }
 
@@ -159,22 +200,30 @@ impl Machine {
         &mut self,
         rosters: &Rosters,
         groups: &GroupMap,
-        proposer: Proposer,
+        (proposer, upload): (Proposer, Option<u64>),
     ) -> Next {
         let Machine::Waiting(request, is_held) = self else { return Next::Waits };
         let (is_held, began) = (*is_held, rosters.epoch);
         let voters = |key: &Key| voters_of(rosters, groups, key.slot).cloned();
         let machine = match request {
             NameRequest::Update(key, request) => voters(key).map(|voters| {
-                let update = Box::new(Update::new(request.clone(), voters, began, proposer));
+                let update = Update::new(request.clone(), voters, began, proposer);
+                let update = Box::new(update.of_upload(upload));
                 Machine::Update { key: key.clone(), update, is_held, is_proposed: false }
             }),
             NameRequest::Read(key) => voters(key).map(|voters| {
-                let read = Read::new(voters, began, proposer);
+                let read = Box::new(Read::new(voters, began, proposer));
+                Machine::Read { key: key.clone(), read }
+            }),
+            NameRequest::Agree(key) => voters(key).map(|voters| {
+                let read = Box::new(Read::insisting(voters, began, proposer));
                 Machine::Read { key: key.clone(), read }
             }),
             NameRequest::List(request) => {
                 Listing::new(request.clone(), rosters, groups).map(Machine::List)
+            }
+            NameRequest::Roots(request) => {
+                Some(Machine::Roots(Box::new(RootsRead::new(request.clone()))))
             }
         };
         match machine {
@@ -194,7 +243,9 @@ impl Machine {
             Machine::Read { key, read } => (key, read.voters()),
             Machine::List(listing) => return listing.epoch() < rosters.epoch,
             // The voters do not change before all is done.
-            Machine::Waiting(..) | Machine::Sync { .. } | Machine::Move(_) => return false,
+            Machine::Waiting(..) | Machine::Roots(_) | Machine::Sync { .. } | Machine::Move(_) => {
+                return false;
+            }
         };
         voters_of(rosters, groups, key.slot).is_some_and(|now| now.epoch() > voters.epoch())
     }
@@ -203,12 +254,12 @@ impl Machine {
         &mut self,
         rosters: &Rosters,
         groups: &GroupMap,
-        proposer: Proposer,
+        (proposer, upload): (Proposer, Option<u64>),
     ) -> Next {
         let voters = |key: &Key| voters_of(rosters, groups, key.slot).cloned();
         let none = Next::NeedsMap(rosters.epoch + 1);
         match self {
-            Machine::Waiting(..) => self.begin(rosters, groups, proposer),
+            Machine::Waiting(..) => self.begin(rosters, groups, (proposer, upload)),
             Machine::Update { key, update, .. } => {
                 voters(key).map_or(none, |voters| update.renew(voters, rosters.epoch).into())
             }
@@ -218,7 +269,7 @@ impl Machine {
             Machine::List(listing) => listing.renew(rosters, groups).into(),
             // It is begun anew by what it is for, with other ballots.
             Machine::Sync { .. } => Next::Done(NameAnswer::Failed(NameFailure::Unavailable)),
-            Machine::Move(_) => Next::Waits,
+            Machine::Move(_) | Machine::Roots(_) => Next::Waits,
         }
     }
 
@@ -232,7 +283,11 @@ impl Machine {
                     return Next::Asks;
                 }
             }
-            Machine::Read { .. } | Machine::List(_) | Machine::Sync { .. } | Machine::Move(_) => {}
+            Machine::Read { .. }
+            | Machine::List(_)
+            | Machine::Roots(_)
+            | Machine::Sync { .. }
+            | Machine::Move(_) => {}
         }
         Next::Waits
     }
@@ -243,7 +298,7 @@ impl Machine {
             Machine::Update { update, .. } => update.retry().into(),
             Machine::Read { read, .. } => read.retry().into(),
             Machine::Sync { sync, .. } => sync.retry().into(),
-            Machine::List(_) | Machine::Move(_) => Next::Asks,
+            Machine::List(_) | Machine::Roots(_) | Machine::Move(_) => Next::Asks,
         }
     }
 
@@ -257,7 +312,10 @@ impl Machine {
             Machine::Read { read, .. } if read.is_contested() => return Next::Lost,
             Machine::Sync { sync, .. } if sync.is_contested() => return Next::Lost,
             Machine::Move(moving) => return of_moving(moving.again(), moving),
-            Machine::Update { .. } | Machine::Read { .. } | Machine::Sync { .. } => {}
+            Machine::Update { .. }
+            | Machine::Read { .. }
+            | Machine::Roots(_)
+            | Machine::Sync { .. } => {}
         }
         Next::Asks
     }
@@ -270,6 +328,7 @@ impl Machine {
             Machine::Update { key, update, .. } => about(id, key, update.questions()),
             Machine::Read { key, read } => about(id, key, read.questions()),
             Machine::List(listing) => listing.questions(id),
+            Machine::Roots(roots) => roots.questions(id),
             Machine::Sync { key, sync } => about(id, key, sync.questions()),
             Machine::Move(moving) => moving.questions(id),
         }
@@ -290,6 +349,7 @@ impl Machine {
                 None => Next::Waits,
             },
             Machine::List(listing) => listing.answered(from, tag, says).into(),
+            Machine::Roots(roots) => roots.answered(from, says),
             Machine::Sync { sync, .. } => match of_register(says) {
                 Some(reply) => sync.handle(from, tag, reply).into(),
                 None => Next::Waits,
@@ -304,12 +364,23 @@ impl Machine {
             (Machine::List(listing), NameAnswer::Says(record)) => {
                 listing.was_read(key, record.as_ref()).into()
             }
+            (Machine::Roots(roots), NameAnswer::Says(record)) => {
+                roots.was_read(key, record.as_ref())
+            }
             (Machine::Move(moving), answer) => {
                 let is_done = matches!(answer, NameAnswer::Says(_));
                 of_moving(moving.was_brought(key, is_done), moving)
             }
             _ => Next::Done(NameAnswer::Failed(NameFailure::Unavailable)),
         }
+    }
+}
+
+/// What a voter says of a register; none if it speaks of something else.
+fn of_register(says: Says) -> Option<Reply<NameRecord>> {
+    match says {
+        Says::Register(reply) => Some(reply),
+        Says::Page(_) | Says::Keys(_) | Says::Roots(_) | Says::Fenced(_) => None,
     }
 }
 
@@ -339,6 +410,7 @@ impl From<Step> for Next {
             Step::Asks => Next::Asks,
             Step::Lost => Next::Lost,
             Step::NeedsMap(epoch) => Next::NeedsMap(epoch),
+            Step::Untouched(round) => Next::Untouched(round),
             Step::Done(outcome) => Next::Done(NameAnswer::Changed(outcome)),
             Step::Unknown => Next::Done(NameAnswer::Failed(NameFailure::Unknown)),
         }

@@ -15,11 +15,13 @@ pub(crate) struct Attempts {
     proposer: Proposer,
     highest: Ballot,
     tag: Tag,
+    /// See [`Stamp::upload`](crate::Stamp).
+    pub(crate) upload: Option<u64>,
 }
 
 impl Attempts {
     pub(crate) fn new(voters: Voters, began: u64, proposer: Proposer) -> Attempts {
-        Attempts { voters, began, proposer, highest: Ballot::ZERO, tag: Tag(0) }
+        Attempts { voters, began, proposer, highest: Ballot::ZERO, tag: Tag(0), upload: None }
     }
 
     /// The tag of what is asked outside of proposals.
@@ -50,6 +52,8 @@ impl Attempts {
         let ballot = next.ok_or(self.highest.epoch)?;
         self.highest = ballot;
         self.tag.0 += 2;
-        Ok(Proposal::new(self.voters.clone(), ballot, self.tag).stamped(self.began))
+        Ok(Proposal::new(self.voters.clone(), ballot, self.tag)
+            .stamped(self.began)
+            .of_upload(self.upload))
     }
 }

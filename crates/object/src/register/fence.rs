@@ -14,6 +14,10 @@ pub struct Stamp {
     /// The epoch in which it began what it does.
     #[n(1)]
     pub began: u64,
+    /// The round of collection that was known before the first chunk was stored of what it wants to be accepted; none if
+    /// that names no content that is not named already.
+    #[n(2)]
+    pub upload: Option<u64>,
 }
 
 /// Why a voter does not believe whoever asks.
@@ -28,6 +32,10 @@ pub enum Fenced {
     /// What was begun before this epoch is not believed any more: it is to begin anew.
     #[n(2)]
     TooOld(#[n(0)] u64),
+    /// In this round of collection its chunks may have been removed, since nothing names them: they are to be touched
+    /// again, and then it is to be asked again.
+    #[n(3)]
+    Outdated(#[n(0)] u64),
 }
 
 /// What a voter knows of the cluster map, for the registers of a slot. It is kept on stable storage, and never goes
@@ -46,6 +54,10 @@ pub struct Fence {
     /// The first epoch in which something may have begun that it believes.
     #[n(3)]
     pub floor: u64,
+    /// The latest round of collection that it knows of.
+    #[n(4)]
+    #[cbor(default)]
+    pub round: u64,
 }
 
 impl Fence {
@@ -62,7 +74,7 @@ impl Fence {
         let joined = own.map_or(0, |voter| voter.joined);
         let is_other = joined != self.joined;
         let floor = if is_other { 0 } else { self.floor };
-        *self = Fence { epoch, voters: voters.epoch(), joined, floor };
+        *self = Fence { epoch, voters: voters.epoch(), joined, floor, round: self.round };
         is_other
     }
 
@@ -70,7 +82,8 @@ impl Fence {
     ///
     /// Who knows older voters could decide something that those of today do not see. What began before tombstones were
     /// forgotten could bring back what was before them. What began in an epoch that the voter does not know has
-    /// to wait, so that whatever it has answered to began in an epoch that it knew.
+    /// to wait, so that whatever it has answered to began in an epoch that it knew. What was stored two rounds of
+    /// collection ago and is not named yet may have been removed.
     ///
     /// # Errors
     /// Why not.
@@ -79,6 +92,9 @@ impl Fence {
             () if stamp.voters < self.voters => Err(Fenced::Later(self.voters)),
             () if stamp.began > self.epoch || stamp.voters > self.voters => Err(Fenced::Behind),
             () if stamp.began < self.floor => Err(Fenced::TooOld(self.floor)),
+            () if stamp.upload.is_some_and(|upload| upload + 1 < self.round) => {
+                Err(Fenced::Outdated(self.round))
+            }
             () => Ok(()),
         }
     }

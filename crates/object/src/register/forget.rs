@@ -59,7 +59,8 @@ impl Forget {
 
     /// What is to be asked of whom, also again.
     pub fn questions<V>(&self) -> Vec<Question<V>> {
-        let (tag, stamp) = (self.tag(), Stamp { voters: self.voters.epoch(), began: self.began });
+        let (tag, stamp) =
+            (self.tag(), Stamp { voters: self.voters.epoch(), began: self.began, upload: None });
         let all = self.voters.all().into_iter();
         match self.phase {
             Phase::Reading => {

@@ -24,6 +24,8 @@ pub struct Proposal<V> {
     ballot: Ballot,
     tag: Tag,
     phase: Phase<V>,
+    /// All voters are to promise, and not a majority only.
+    asks_all: bool,
     held: BTreeMap<Voter, Held<V>>,
     accepted: BTreeSet<Voter>,
     refused: BTreeMap<Voter, Ballot>,
@@ -51,6 +53,9 @@ pub enum Progress<V> {
     /// A voter does not believe it any more: it goes on with a map of this epoch or later. What was proposed
     /// may still take effect.
     Outdated(u64),
+    /// What it names may have been collected: its chunks are to be touched in this round of collection or later. What was
+    /// proposed may still take effect.
+    Untouched(u64),
 }
 
 /// What a register says.
@@ -67,13 +72,14 @@ pub struct Prepared<V> {
 impl<V: Clone> Proposal<V> {
     /// An attempt with `ballot`, which nobody else has. `tag` and the next one are those of its questions.
     pub fn new(voters: Voters, ballot: Ballot, tag: Tag) -> Proposal<V> {
-        let stamp = Stamp { voters: voters.epoch(), began: ballot.epoch };
+        let stamp = Stamp { voters: voters.epoch(), began: ballot.epoch, upload: None };
         Proposal {
             voters,
             stamp,
             ballot,
             tag,
             phase: Phase::Preparing,
+            asks_all: false,
             held: BTreeMap::new(),
             accepted: BTreeSet::new(),
             refused: BTreeMap::new(),
@@ -119,6 +125,19 @@ impl<V: Clone> Proposal<V> {
         self
     }
 
+    /// The same, which goes on only when all voters have promised: then whatever any of them holds is known, and nothing
+    /// older is accepted anywhere.
+    pub(crate) fn of_all(mut self) -> Proposal<V> {
+        self.asks_all = true;
+        self
+    }
+
+    /// The same, of something whose chunks were begun to be stored in this round of collection.
+    pub(crate) fn of_upload(mut self, upload: Option<u64>) -> Proposal<V> {
+        self.stamp.upload = upload;
+        self
+    }
+
     /// What is proposed, once it is [`Progress::Prepared`]: what follows from what the register says.
     ///
     /// # Panics
@@ -147,7 +166,8 @@ impl<V: Clone> Proposal<V> {
         match (reply, &self.phase) {
             (Reply::Holds(held), Phase::Preparing) => {
                 self.held.insert(voter, held);
-                if self.is_quorum(|v| self.held.contains_key(&v), mistake) {
+                let all = !self.asks_all || self.held.len() == self.voters.all().len();
+                if all && self.is_quorum(|v| self.held.contains_key(&v), mistake) {
                     self.phase = Phase::Prepared;
                     return self.prepared(mistake);
                 }
@@ -173,6 +193,10 @@ impl<V: Clone> Proposal<V> {
             ) => {
                 self.phase = Phase::Over;
                 return Progress::Outdated(epoch);
+            }
+            (Reply::Fenced(Fenced::Outdated(round)), Phase::Preparing | Phase::Accepting(_)) => {
+                self.phase = Phase::Over;
+                return Progress::Untouched(round);
             }
             _ => {}
         }

@@ -34,13 +34,24 @@ pub struct Read<V> {
     attempts: Attempts,
     held: BTreeMap<Voter, Held<V>>,
     agreeing: Option<(Proposal<V>, Option<V>)>,
+    /// All voters are asked, and what any of them holds is brought to an end.
+    insists: bool,
 }
 
 impl<V: Clone> Read<V> {
     /// A read that begins in the epoch `began` of the cluster map, in which `voters` vote.
     pub fn new(voters: Voters, began: u64, proposer: Proposer) -> Read<V> {
         let attempts = Attempts::new(voters, began, proposer);
-        Read { attempts, held: BTreeMap::new(), agreeing: None }
+        Read { attempts, held: BTreeMap::new(), agreeing: None, insists: false }
+    }
+
+    /// A read after which nothing takes effect any more that is not seen by it, but what begins later: all voters promise, and
+    /// what was accepted last by any of them is written once more.
+    pub fn insisting(voters: Voters, began: u64, proposer: Proposer) -> Read<V> {
+        let mut read = Read { insists: true, ..Read::new(voters, began, proposer) };
+        // The first ballot of an epoch is above none.
+        let _ = read.retry();
+        read
     }
 
     /// What is to be asked of whom, also again.
@@ -49,7 +60,8 @@ impl<V: Clone> Read<V> {
             return proposal.questions();
         }
         let Attempts { voters, began, .. } = &self.attempts;
-        let (tag, stamp) = (self.attempts.tag(), Stamp { voters: voters.epoch(), began: *began });
+        let (tag, stamp) =
+            (self.attempts.tag(), Stamp { voters: voters.epoch(), began: *began, upload: None });
         let silent = voters.all().into_iter().filter(|v| !self.held.contains_key(v));
         silent.map(|to| Question { to, tag, stamp, ask: Ask::Read }).collect()
     }
@@ -76,6 +88,7 @@ impl<V: Clone> Read<V> {
         }
         match self.attempts.next(mistake) {
             Ok(proposal) => {
+                let proposal = if self.insists { proposal.of_all() } else { proposal };
                 self.agreeing = Some((proposal, None));
                 ReadStep::Asks
             }
@@ -93,7 +106,7 @@ impl<V: Clone> Read<V> {
         self.attempts.renew(voters, began);
         self.held.clear();
         self.agreeing = None;
-        ReadStep::Asks
+        if self.insists { self.retry() } else { ReadStep::Asks }
     }
 
     /// `voter` answered the question with this tag.
@@ -115,7 +128,9 @@ impl<V: Clone> Read<V> {
         };
         match proposal.handle_with(voter, tag, reply, mistake) {
             Progress::Waits => ReadStep::Waits,
-            Progress::Prepared(Prepared { value: Some(held), is_chosen: false, .. }) => {
+            Progress::Prepared(Prepared { value: Some(held), is_chosen, .. })
+                if !is_chosen || self.insists =>
+            {
                 *value = Some(held.clone());
                 proposal.propose(held);
                 ReadStep::Asks
@@ -125,6 +140,8 @@ impl<V: Clone> Read<V> {
             Progress::Chosen => ReadStep::Done(value.clone()),
             Progress::Lost => ReadStep::Lost,
             Progress::Outdated(epoch) => ReadStep::NeedsMap(epoch),
+            // It names nothing new.
+            Progress::Untouched(_) => ReadStep::Lost,
         }
     }
 

@@ -71,7 +71,8 @@ impl<V: Clone> Sync<V> {
     /// What is to be asked of whom, also again.
     pub fn questions(&self) -> Vec<Question<V>> {
         let Attempts { voters, began, .. } = &self.attempts;
-        let (tag, stamp) = (self.tag(), Stamp { voters: voters.epoch(), began: *began });
+        let (tag, stamp) =
+            (self.tag(), Stamp { voters: voters.epoch(), began: *began, upload: None });
         let question = |to: &Voter, ask| Question { to: *to, tag, stamp, ask };
         match &self.phase {
             Phase::Reading => {
@@ -125,6 +126,8 @@ impl<V: Clone> Sync<V> {
                 Progress::Prepared(_) | Progress::Chosen => SyncStep::Done,
                 Progress::Lost => SyncStep::Lost,
                 Progress::Outdated(epoch) => SyncStep::NeedsMap(epoch),
+                // It names nothing new.
+                Progress::Untouched(_) => SyncStep::Lost,
             };
         }
         if tag != self.tag() {

@@ -23,6 +23,9 @@ pub enum Step {
     /// It needs a cluster map of this epoch or later: go on with [`Update::renew`]. What it wanted may take effect
     /// all the same.
     NeedsMap(u64),
+    /// The content that it names is to be touched in this round of collection or later: go on with
+    /// [`Update::touched`]. What it wanted may take effect all the same.
+    Untouched(u64),
     /// It has its answer.
     Done(Outcome),
     /// Whether it took effect cannot be found out any more: the name was changed too often since, or forgotten.
@@ -66,6 +69,20 @@ impl<O: Clone + PartialEq> Update<O> {
         // The first ballot of an epoch is above none.
         let proposal = attempts.next(mistake).ok();
         Update { request, attempts, proposal, answer: None, first: None }
+    }
+
+    /// The same of a request that names content: all of its chunks were stored, or touched, since this round of collection.
+    #[must_use]
+    pub fn of_upload(mut self, upload: Option<u64>) -> Update<O> {
+        self.attempts.upload = upload;
+        self.proposal = self.proposal.take().map(|proposal| proposal.of_upload(upload));
+        self
+    }
+
+    /// All content that it names was touched since this round of collection: begins another attempt.
+    pub fn touched(&mut self, round: u64) -> Step {
+        self.attempts.upload = Some(round);
+        self.retry()
     }
 
     /// What is to be asked of whom, also again.
@@ -137,6 +154,7 @@ impl<O: Clone + PartialEq> Update<O> {
             Progress::Chosen => self.answer.map_or(Step::Waits, Step::Done),
             Progress::Lost => Step::Lost,
             Progress::Outdated(epoch) => Step::NeedsMap(epoch),
+            Progress::Untouched(round) => Step::Untouched(round),
         }
     }
 

@@ -174,7 +174,9 @@ impl Client {
             Some(Doing::Update(update)) => match update.handle_with(voter, tag, reply, mistake) {
                 Step::Asks => return Heard::Asks,
                 Step::Done(outcome) => self.told(outcome),
-                Step::Waits | Step::Lost | Step::NeedsMap(_) => return Heard::Waits,
+                Step::Waits | Step::Lost | Step::NeedsMap(_) | Step::Untouched(_) => {
+                    return Heard::Waits;
+                }
                 Step::Unknown => {
                     self.doing = Some(Doing::Unknown);
                     return Heard::Waits;

@@ -51,8 +51,8 @@ impl Cluster {
                 self.send_pieces(now, node, *pass, agenda);
             }
             Effect::Answer(number, Answer::Put(result)) => {
-                let is_named =
-                    result.is_err_and(|why| self.chunk_of_name_failed(now, (node, number), why));
+                let is_named = self.part_ended(now, (node, number), result, agenda)
+                    || result.is_err_and(|why| self.chunk_of_name_failed(now, (node, number), why));
                 if !is_named {
                     self.put_ended(now, node, number, result);
                 }

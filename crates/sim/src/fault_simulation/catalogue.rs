@@ -59,6 +59,15 @@ impl Catalogue {
         content
     }
 
+    /// This is a chunk, too.
+    pub(super) fn know(&mut self, content: &Content) {
+        let place = self.chunks.len();
+        if *self.places.entry(content.chunk()).or_insert(place) == place {
+            let (content, known) = (content.clone(), Known::Asked);
+            self.chunks.push(Entry { content, known, wanted: 0, bare: 0 });
+        }
+    }
+
     /// One that was put before and is not retired.
     pub(super) fn any(&mut self) -> Option<Content> {
         let which = self.chance.below(self.chunks.len().max(1) as u64);
@@ -103,6 +112,22 @@ impl Catalogue {
         }
         if entry.known == Known::Asked {
             entry.known = Known::Acknowledged;
+        }
+    }
+
+    /// A name says that it is its content, as long as that is not changed.
+    pub(super) fn hold(&mut self, chunk: &ChunkId, replicas: u8) {
+        if self.places.contains_key(chunk) {
+            self.acknowledge(chunk, Wanted::named(replicas));
+        }
+    }
+
+    /// The name may be changed: it may be there or not, unless it was put without a name.
+    pub(super) fn release(&mut self, chunk: &ChunkId) {
+        let entry = &mut self.chunks[self.places[chunk]];
+        if entry.known == Known::Acknowledged {
+            entry.wanted = entry.bare;
+            entry.known = if entry.bare == 0 { Known::Asked } else { Known::Acknowledged };
         }
     }
 

@@ -15,7 +15,7 @@ use super::event::Event;
 use super::node::{Leaving, NodeHost, Purpose};
 
 /// From one check to the next: many at a time, but not all at once.
-const APART: Span = Span::from_us(10);
+pub(super) const APART: Span = Span::from_us(10);
 
 impl Cluster {
     /// Whether no request of a user is under way, and no check.

@@ -32,6 +32,8 @@ pub(super) struct Cluster {
     /// The map that is kept for all, and its groups.
     pub(super) map: ClusterMap,
     pub(super) groups: GroupMap,
+    /// The epoch of the last map that said more than that a round of collection has begun.
+    pub(super) layout_epoch: u32,
     pub(super) catalogue: Catalogue,
     pub(super) parcels: Parcels,
     pub(super) disk_times: Stream,
@@ -119,6 +121,7 @@ impl Model for Cluster {
             Event::Fair => self.network.weather = Weather::FAIR,
             Event::PutAgain { chunk, on_most } => self.put_again(now, (chunk, on_most), agenda),
             Event::AskName => self.ask_name(now, agenda),
+            Event::UploadGoesOn { ask } => self.upload_goes_on(now, ask as usize, agenda),
             Event::NameAgain { ask } => self.name_again(now, ask as usize, agenda),
             Event::Retire => self.retire(now, agenda),
             Event::Fault(fault) => self.inject(now, fault, agenda),
@@ -142,6 +145,7 @@ impl Cluster {
             network: Network::new(map.trip, streams.stream("network", 0)),
             key: Key::new(&[5; 32]),
             groups,
+            layout_epoch: 1,
             catalogue: Catalogue::new(streams.stream("content", 0)),
             parcels: Parcels::default(),
             disk_times: streams.stream("disk-times", 0),

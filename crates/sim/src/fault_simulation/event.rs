@@ -36,6 +36,8 @@ pub(super) enum Event {
     AskName,
     /// A client asks again what it was not answered.
     NameAgain { ask: u32 },
+    /// A client goes on with an upload.
+    UploadGoesOn { ask: u32 },
     /// A chunk is removed everywhere.
     Retire,
     /// A fault begins.
@@ -98,6 +100,7 @@ impl slotcast_engine::Event for Event {
             Event::Rows { node, target, op, .. } => word(18, node, target.0) ^ op.0 << 8,
             Event::AskName => word(19, 0, 0),
             Event::NameAgain { ask } => word(20, ask, 0),
+            Event::UploadGoesOn { ask } => word(21, ask, 0),
         }
     }
 }

@@ -18,6 +18,7 @@ impl Cluster {
     pub(super) fn begin_wave(&mut self, now: Time, agenda: &mut Agenda<Event>) {
         let plan = self.plan.clone();
         self.is_calm = false;
+        self.release_named();
         if let Some(drain) = plan.drain.filter(|drain| drain.wave == self.wave) {
             agenda.at(now + drain.after, Event::Drain { node: drain.node });
         }

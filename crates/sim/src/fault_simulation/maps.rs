@@ -21,6 +21,9 @@ impl Cluster {
     /// Another map is kept from now on: each node hears of it in its time.
     fn write(&mut self, now: Time, map: ClusterMap, agenda: &mut Agenda<Event>) {
         self.groups = map.groups().expect("it may follow");
+        if !map.only_collects_after(&self.map) {
+            self.layout_epoch = map.epoch;
+        }
         self.map = map;
         let map = Rc::new(self.map.clone());
         for node in 0..u32::try_from(self.nodes.len()).expect("small") {
@@ -184,7 +187,7 @@ impl Cluster {
     pub(super) fn all_follow(&self) -> bool {
         let members = self.nodes.iter().filter_map(|host| host.member.as_ref());
         let mut all = members.filter_map(|member| member.membership_status());
-        all.all(|status| status.epoch == self.map.epoch)
+        all.all(|status| status.epoch >= self.layout_epoch)
     }
 
     /// Whether whoever was told to leave, and is still there, has handed over, and the map says so.

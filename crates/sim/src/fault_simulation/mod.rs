@@ -21,7 +21,8 @@
 //! * a target that is left alone offers windows as near as one that has just started, and nothing of what it had
 //!   promised is left;
 //! * where enough members of a group could keep names, some do, and requests about names are answered;
-//! * what clients were told of each name is linearizable, and listings have the names that are there.
+//! * what clients were told of each name is linearizable, and listings have the names that are there;
+//! * what names say is there; and where every node is up, what was put for names and is not named goes.
 //!
 //! And at any time:
 //!
@@ -39,6 +40,7 @@ mod catalogue;
 mod check;
 mod clock;
 mod cluster;
+mod collecting;
 mod disagreement;
 mod disks;
 mod egress;
@@ -164,6 +166,10 @@ fn run(cluster: Cluster) -> (FaultReport, Cluster) {
         if !run_while(&mut simulation, |cluster, _| !cluster.is_quiet()) {
             break;
         }
+        simulation.schedule(|cluster, agenda| cluster.check_named_content(agenda.now(), agenda));
+        if !run_while(&mut simulation, |cluster, _| !cluster.is_quiet()) {
+            break;
+        }
         let now = simulation.now();
         simulation.model_mut().check_names(now);
         if simulation.model().has_dead() && !outlives_disks(&mut simulation) {
@@ -195,6 +201,12 @@ fn run(cluster: Cluster) -> (FaultReport, Cluster) {
         }
     }
     removes_surplus(&mut simulation);
+    collects_garbage(&mut simulation);
+    ended(simulation)
+}
+
+/// What it found and did.
+fn ended(simulation: Simulation<Cluster>) -> (FaultReport, Cluster) {
     let (events, trace_hash) = (simulation.executed(), simulation.trace_hash());
     let mut cluster = simulation.into_model();
     let mut report = std::mem::take(&mut cluster.report);
@@ -204,6 +216,11 @@ fn run(cluster: Cluster) -> (FaultReport, Cluster) {
         report.compacted += target.statistics().compacted;
         report.surplus_removed += target.surplus_removed();
     }
+    let members = cluster.nodes.iter().flat_map(|host| &host.member);
+    for status in members.filter_map(|member| member.collection_status()) {
+        report.collected += status.removed_chunks;
+    }
+    report.collections = cluster.map.collection.round;
     (FaultReport { events, trace_hash, ..report }, cluster)
 }
 
@@ -257,6 +274,22 @@ fn removes_surplus(simulation: &mut Simulation<Cluster>) {
     simulation.model_mut().check_surplus();
     simulation.schedule(|cluster, agenda| cluster.check_all(agenda.now(), agenda));
     run_while(simulation, |cluster, _| !cluster.is_quiet());
+}
+
+/// Where everybody is there, all that was put for names and is not named is gone in the end.
+fn collects_garbage(simulation: &mut Simulation<Cluster>) {
+    if !simulation.model().report.violations.is_empty() || !simulation.model().can_collect() {
+        return;
+    }
+    let end = simulation.now() + PATIENCE;
+    while simulation.model().garbage().is_some() {
+        let next = simulation.now() + STEP;
+        if next > end {
+            let now = simulation.now();
+            return simulation.model_mut().tell_garbage(now);
+        }
+        simulation.run_until(next);
+    }
 }
 
 /// Runs on while `condition` holds; false if it held too long, which is then reported.

@@ -29,6 +29,10 @@ impl Cluster {
         };
         of.node = node;
         of.tries += 1;
+        of.part = 0;
+        if !of.parts.is_empty() {
+            return self.go_on_uploading(now, ask, agenda);
+        }
         let key = self.names.histories[of.name].key.clone();
         let request = match &of.wanted {
             Wanted::Change(change, None) => {
@@ -71,15 +75,24 @@ impl Cluster {
             _ => None,
         };
         self.report.names_answered += u64::from(failure.is_none());
+        self.end_upload(now, ask, agenda);
         match answer {
             NameAnswer::Changed(outcome) => self.name_changed(now, ask, outcome),
             NameAnswer::Says(record) => self.name_says(now, ask, record),
             NameAnswer::Listed(listed) => self.listed(now, ask, listed, agenda),
+            NameAnswer::Roots(_) => {
+                self.report.violated(format!("at {now} node {node} tells a client its roots"));
+            }
             NameAnswer::Failed(failure) => {
-                self.check_name_failed(now, node, ask, &failure.to_string());
+                // What nobody named any more may be gone before it gets another name.
+                if failure == NameFailure::Unknown || !self.names.is_copying(ask) {
+                    self.check_name_failed(now, node, ask, &failure.to_string());
+                }
                 let of = &mut self.names.asks[ask];
                 match failure {
-                    NameFailure::Unavailable => of.is_void = !of.may_be_done,
+                    NameFailure::Unavailable | NameFailure::Missing => {
+                        of.is_void = !of.may_be_done;
+                    }
                     NameFailure::Unknown => self.answer_lost(now, ask, agenda),
                 }
             }
@@ -94,10 +107,14 @@ impl Cluster {
         why: Failure,
     ) -> bool {
         let Some(ask) = self.names.running.remove(&number) else { return false };
+        self.name_failed(now, node, ask, why);
+        true
+    }
+
+    pub(super) fn name_failed(&mut self, now: Time, node: u32, ask: usize, why: Failure) {
         self.check_name_failed(now, node, ask, &format!("{why:?}"));
         let of = &mut self.names.asks[ask];
         of.is_void = !of.may_be_done;
-        true
     }
 
     fn check_name_failed(&mut self, now: Time, node: u32, ask: usize, why: &str) {
@@ -105,9 +122,14 @@ impl Cluster {
         let key = &self.names.histories[of.name].key;
         if of.must_end_well && self.has_all_majorities(of) {
             let what = format!(
-                "at {now} node {node}: a request about {key:?} fails in a calm: {why}: {}: {:?}",
+                "at {now} node {node}: a request about {key:?} fails in a calm: {why}: {}: {:?}; {}",
                 self.voters_of(key),
-                of.wanted
+                of.wanted,
+                of.parts
+                    .iter()
+                    .map(|(c, _)| self.states_of(&c.chunk()))
+                    .collect::<Vec<_>>()
+                    .join("; ")
             );
             return self.report.violated(what);
         }
@@ -161,7 +183,8 @@ impl Cluster {
 
     /// A name says that its content is this chunk: it is stored, and stays so.
     fn check_named(&mut self, now: Time, chunk: &ChunkId) {
-        if self.catalogue.known(chunk) != Known::Asked {
+        // Where garbage is collected it may be gone when a client hears of it: it is looked at in a calm.
+        if self.catalogue.known(chunk) != Known::Asked || self.collects() {
             return;
         }
         let replicas = self.names.chunks.get(chunk).copied().unwrap_or(1);
@@ -195,7 +218,8 @@ impl Cluster {
         self.names.listed.0.extend(listed.names.into_iter().map(|listed| listed.name));
         match listed.next {
             Some(from) => {
-                self.begin_name(now, name, Wanted::List(from, limit), Purpose::Check, agenda);
+                let wanted = (Wanted::List(from, limit), Vec::new());
+                self.begin_name(now, name, wanted, Purpose::Check, agenda);
             }
             None => self.names.listed.1 = true,
         }
@@ -208,8 +232,7 @@ impl Cluster {
             (history.calm, history.is_fresh) = (None, false);
             let key = history.key.clone();
             if self.plan.names.is_some() && self.has_majority(&key) {
-                let wanted = self.put_name(name, Condition::Always);
-                self.begin_name(now, name, wanted, Purpose::Check, agenda);
+                self.put_name(now, name, Condition::Always, Purpose::Check, agenda);
             }
         }
     }
@@ -226,13 +249,14 @@ impl Cluster {
             let can_be_asked = self.has_majority(&key);
             all &= can_be_asked;
             if can_be_asked {
-                self.begin_name(now, name, Wanted::Read, Purpose::Check, agenda);
+                let wanted = (Wanted::Read, Vec::new());
+                self.begin_name(now, name, wanted, Purpose::Check, agenda);
             }
         }
         if all {
             let limit = 1 + u32::try_from(self.names.chance.below(5)).expect("small");
             let wanted = Wanted::List(slotcast_object::From::Start, limit);
-            self.begin_name(now, 0, wanted, Purpose::Check, agenda);
+            self.begin_name(now, 0, (wanted, Vec::new()), Purpose::Check, agenda);
         }
     }
 

@@ -15,6 +15,7 @@ use slotcast_store::Content;
 use slotcast_units::{Span, Time};
 
 use super::cluster::Cluster;
+use super::collecting::Uploads;
 use super::event::Event;
 use super::node::Purpose;
 
@@ -61,6 +62,9 @@ pub(super) struct Ask {
     /// Enough voters could be asked when it began.
     pub(super) must_end_well: bool,
     pub(super) asked: Asked<Entry>,
+    /// Chunks that are put before, each on so many targets, and the place of the next one.
+    pub(super) parts: Vec<(Content, u8)>,
+    pub(super) part: usize,
 }
 
 /// A name, with what was asked of it since it was certain what it says.
@@ -89,6 +93,7 @@ pub(super) struct NameClients {
     pub(super) to_ask_again: usize,
     /// For how many replicas chunks of objects were put.
     pub(super) chunks: BTreeMap<ChunkId, u8>,
+    pub(super) uploads: Uploads,
     /// The names of the listing in the calm, and whether it has come to its end.
     pub(super) listed: (BTreeSet<Name>, bool),
     pub(super) chance: Stream,
@@ -113,6 +118,7 @@ impl NameClients {
             running: BTreeMap::new(),
             to_ask_again: 0,
             chunks: BTreeMap::new(),
+            uploads: Uploads::default(),
             listed: (BTreeSet::new(), false),
             chance: streams.stream("names", 0),
             salts: streams.stream("names", 1),
@@ -122,7 +128,7 @@ impl NameClients {
 
     /// Whether no client waits for anything.
     pub(super) fn is_quiet(&self) -> bool {
-        self.running.is_empty() && self.to_ask_again == 0
+        self.running.is_empty() && self.to_ask_again == 0 && self.uploads.is_quiet()
     }
 
     fn key(&mut self) -> RequestKey {
@@ -166,10 +172,10 @@ impl Cluster {
             }
             _ => {
                 let condition = self.names.condition(name);
-                self.put_name(name, condition)
+                return self.put_name(now, name, condition, Purpose::User, agenda);
             }
         };
-        self.begin_name(now, name, wanted, Purpose::User, agenda);
+        self.begin_name(now, name, (wanted, Vec::new()), Purpose::User, agenda);
     }
 
     fn change(
@@ -186,31 +192,41 @@ impl Cluster {
     }
 
     /// An object that no other is equal to: small ones are in the register, others are a chunk.
-    pub(super) fn put_name(&mut self, name: usize, condition: Condition) -> Wanted {
+    pub(super) fn put_name(
+        &mut self,
+        now: Time,
+        name: usize,
+        condition: Condition,
+        purpose: Purpose,
+        agenda: &mut Agenda<Event>,
+    ) {
         let number = self.names.asks.len() as u64;
         let is_versioned = self.names.histories[name].versioning == Versioning::On;
-        let (body, content) = match self.names.chance.below(8) {
+        let (body, content, parts) = match self.names.chance.below(8) {
+            0..4 if self.collects() => self.content_to_name(),
             0..3 => {
                 let content = self.catalogue.add(self.plan.longest);
                 let chunk = content.chunk();
                 let most = self.possible(self.groups.group_of(&chunk));
                 let replicas = self.plan.wanted(&mut self.names.chance).min(most);
                 self.names.chunks.insert(chunk, replicas);
-                (Body::Chunk(chunk), Some((content, replicas)))
+                (Body::Chunk(chunk), Some((content, replicas)), Vec::new())
             }
             // It does not fit into one datagram.
-            3 if !is_versioned => (Body::Inline(Bytes::from(vec![7; 3000])), None),
-            _ => (Body::Inline(Bytes::from(number.to_le_bytes().to_vec())), None),
+            3 if !is_versioned => (Body::Inline(Bytes::from(vec![7; 3000])), None, Vec::new()),
+            _ => (Body::Inline(Bytes::from(number.to_le_bytes().to_vec())), None, Vec::new()),
         };
         let object = Object { size: number, body, ..Object::default() };
-        self.change(name, Operation::Put(Entry::Object(object)), condition, content)
+        let operation = Operation::Put(Entry::Object(object));
+        let wanted = self.change(name, operation, condition, content);
+        self.begin_name(now, name, (wanted, parts), purpose, agenda);
     }
 
     pub(super) fn begin_name(
         &mut self,
         now: Time,
         name: usize,
-        wanted: Wanted,
+        (wanted, parts): (Wanted, Vec<(Content, u8)>),
         purpose: Purpose,
         agenda: &mut Agenda<Event>,
     ) {
@@ -229,6 +245,8 @@ impl Cluster {
             is_void: false,
             must_end_well,
             asked: Asked { began: now, ended: Time::NEVER, what },
+            parts,
+            part: 0,
         };
         let number = self.names.asks.len();
         if !matches!(ask.wanted, Wanted::List(..)) {
@@ -270,6 +288,11 @@ impl Cluster {
         let (lost, kept) = running.into_iter().partition(|(_, ask)| is_lost(ask));
         self.names.running = kept;
         let lost: BTreeMap<RequestNumber, usize> = lost;
+        // Of these nothing was changed.
+        for ask in self.names.uploads.lose(|ask| self.names.asks[ask].node == node) {
+            let of = &mut self.names.asks[ask];
+            of.is_void = !of.may_be_done;
+        }
         for ask in lost.into_values() {
             self.answer_lost(now, ask, agenda);
         }

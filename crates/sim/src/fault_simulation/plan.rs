@@ -6,10 +6,10 @@ use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use slotcast_engine::{Stream, Streams};
 use slotcast_member::{
-    ClusterMap, FailureDomain, MapNode, MemberConfig, Mistake as Planted, NamesConfig,
-    NetworkConfig, QueueRule, Rules, TargetSetup, Times,
+    ClusterMap, CollectionRules, FailureDomain, MapNode, MemberConfig, Mistake as Planted,
+    NamesConfig, NetworkConfig, QueueRule, Rules, TargetSetup, Times,
 };
-use slotcast_object::{NameTimes, Rosters};
+use slotcast_object::{Collection, NameTimes, Rosters};
 use slotcast_protocol::{
     Delivery, GroupId, GroupMap, Membership, RepairRules, TargetConfig, TargetId, selection::Ties,
 };
@@ -113,6 +113,8 @@ pub(super) struct Plan {
     pub(super) disagreement: Disagreement,
     /// What its clients do with names, if it keeps any.
     pub(super) names: Option<NamesPlan>,
+    /// From one round of collection to the next, if there are any.
+    pub(super) collect_every: Option<Span>,
     pub(super) mistake: Option<Mistake>,
 }
 
@@ -143,6 +145,11 @@ impl NamesPlan {
             slow: some(chance, 2),
         })
     }
+}
+
+/// In 60 % of the seeds. Rounds follow each other so fast that many requests see some.
+fn collect_every(chance: &mut Stream) -> Option<Span> {
+    chance.chance(0.6).then(|| Span::from_us(2_000 + chance.below(18_000)))
 }
 
 /// What some nodes of a seed disagree about with the others.
@@ -266,6 +273,7 @@ impl Plan {
                 _ => Disagreement::Layouts,
             },
             names: NamesPlan::new(&mut streams.stream("names-plan", 0)),
+            collect_every: collect_every(&mut streams.stream("collection-plan", 0)),
             mistake,
         }
     }
@@ -291,6 +299,7 @@ impl Plan {
             nodes: (0..self.nodes).map(node).collect(),
             seats: None,
             voters: BTreeMap::new(),
+            collection: Collection::default(),
         }
     }
 
@@ -333,6 +342,12 @@ impl Plan {
                 times: NAMES,
                 salt: if self.mistake == Some(Mistake::OneSalt) { 1 } else { salt },
                 rosters: Rosters::default(),
+                collection: CollectionRules {
+                    every: self.collect_every,
+                    limit: Span::from_ms(80),
+                    pause: Span::from_us(200),
+                    at_once: 4,
+                },
             }),
             repairs: true,
             times: rules.times,

@@ -109,6 +109,10 @@ pub struct FaultReport {
     pub surplus_removed: u64,
     /// Segments that stores compacted.
     pub compacted: u64,
+    /// Replicas removed since nothing named them, by the nodes that were there in the end; and rounds of collection.
+    pub collected: u64,
+    /// See there.
+    pub collections: u64,
     /// Requests about names that were answered.
     pub names_answered: u64,
     /// Listings of names, page by page.

@@ -205,6 +205,9 @@ impl Cluster {
     pub(super) fn retire(&mut self, now: Time, agenda: &mut Agenda<Event>) {
         let Some(content) = self.catalogue.any() else { return };
         let chunk = content.chunk();
+        if self.collects() && self.names.chunks.contains_key(&chunk) {
+            return;
+        }
         self.catalogue.retire(&chunk);
         for target in self.groups.members(self.groups.group_of(&chunk)).to_vec() {
             let node = self.node_of(target);

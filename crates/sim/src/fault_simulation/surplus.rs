@@ -6,6 +6,7 @@ use slotcast_protocol::{ChunkId, GroupId, Members, TargetId, keepers};
 use slotcast_store::StoreStatus;
 use slotcast_units::{Span, Time};
 
+use super::catalogue::Known;
 use super::cluster::Cluster;
 use super::event::Event;
 use super::node::Leaving;
@@ -111,6 +112,10 @@ impl Cluster {
     }
 
     fn is_surplus(&self, chunk: &ChunkId, own: u8, members: &[(u8, &StorageTarget)]) -> bool {
+        // What nothing names is removed by another rule.
+        if self.collects() && self.catalogue.known(chunk) != Known::Acknowledged {
+            return false;
+        }
         let here = members.iter().find(|(position, _)| *position == own);
         let Some(wanted) = here.and_then(|(_, target)| target.wanted(chunk)) else { return false };
         let mut holders = Members::NONE;

@@ -30,9 +30,10 @@ fn nothing_acknowledged_is_lost() {
         all.handed_over += report.handed_over;
         all.taken_away += report.taken_away;
         all.joined += report.joined;
+        all.collected += report.collected;
     }
     assert!(all.acknowledged > 2_000 && all.healed > 200, "{all:?}");
-    assert!(all.surplus_removed > 100, "{all:?}");
+    assert!(all.surplus_removed > 100 && all.collected > 100, "{all:?}");
     assert!(all.injected.crashes > 30 && all.injected.gone > 10, "{all:?}");
     assert!(all.injected.pauses > 30 && all.injected.refused > 10, "{all:?}");
     let Injected { failing_disks, stalled_disks, dying_disks, .. } = all.injected;
@@ -159,7 +160,7 @@ fn a_mistake_about_who_is_gone_is_found() {
 fn mistakes_of_requests_are_found() {
     find(Mistake::Of(Of::SendsLate), 20, 10, " sends ");
     find(Mistake::Of(Of::AnswersWrongRequest), 5, 2, "");
-    find(Mistake::Of(Of::BelievesOldRanges), 400, 2, "replicas after the repair");
+    find(Mistake::Of(Of::BelievesOldRanges), 1400, 1, "replicas after the repair");
     find(Mistake::Of(Of::RepairForgets), 40, 5, "");
     find(Mistake::Of(Of::RepairKnowsOneNumber), 40, 5, "replicas after the repair");
     find(Mistake::Of(Of::RepairForgetsClaims), 40, 5, "bare replicas after the repair");
@@ -193,6 +194,15 @@ fn mistakes_about_names_are_found() {
     find(Mistake::Of(Of::SettlesUnmoved), 1000, 1, "cannot be explained");
     find(Mistake::OneSalt, 1000, 1, "cannot be explained");
     find(Mistake::Of(Of::NamesBeforeStored), 100, 5, "a name says that its content is");
+}
+
+#[test]
+fn mistakes_of_collections_are_found() {
+    find(Mistake::Of(Of::SweepsBare), 60, 3, "");
+    find(Mistake::Of(Of::SkipsLists), 200, 3, "");
+    find(Mistake::Of(Of::SweepsUnmarked), 200, 3, "");
+    find(Mistake::Of(Of::CopiesUntouched), 400, 2, "");
+    find(Mistake::Of(Of::ForgetsTouches), 400, 2, "");
 }
 
 /// Few simulations have what it takes: the removal of a node that is gone before it is taken for gone, and a chunk

@@ -26,7 +26,7 @@ impl Cluster {
     }
 
     /// Whether a voter can be asked: one whose store was wiped is silent for good.
-    fn is_voting(&self, voter: Voter) -> bool {
+    pub(super) fn is_voting(&self, voter: Voter) -> bool {
         self.groups.find(voter.target).is_some()
             && self.can_vote(voter.target)
             && self.disk(voter.target).rows.rows.identity() == Some(voter.store)

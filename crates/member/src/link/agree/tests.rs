@@ -39,6 +39,7 @@ fn map() -> ClusterMap {
         nodes: (0..3).map(node).collect(),
         seats: None,
         voters: alloc::collections::BTreeMap::new(),
+        collection: slotcast_object::Collection::default(),
     }
 }
 
