@@ -8,6 +8,7 @@ mod copies;
 pub(crate) mod cp;
 mod describe;
 pub(crate) mod du;
+pub(crate) mod gc;
 pub(crate) mod get;
 mod glob;
 mod hearing;

@@ -66,7 +66,7 @@ fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error| format!("{error}"))
 }
 
-fn timeout(text: &str) -> Result<Span, String> {
+pub(super) fn timeout(text: &str) -> Result<Span, String> {
     let span: Span = parsed(text)?;
     match span >= MIN_TIMEOUT {
         true => Ok(span),

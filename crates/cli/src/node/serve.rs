@@ -10,9 +10,9 @@ use slotcast_lab::InputError;
 use slotcast_node::cluster::NodeFile;
 use slotcast_node::http::Gateway;
 use slotcast_node::{Limits, MIN_RATE, Node, StartError, http};
-use slotcast_units::Rate;
+use slotcast_units::{Rate, Span};
 
-use super::http_options::HttpOptions;
+use super::http_options::{HttpOptions, timeout};
 use super::log::LogOptions;
 use super::s3_options::{S3, S3Options};
 use crate::VERSION;
@@ -61,6 +61,10 @@ pub(crate) struct Arguments {
     /// Let the link of each target and of the initiator be no faster than this, as in 10Gbps
     #[arg(long, value_name = "RATE", value_parser = limit)]
     link_rate: Option<Rate>,
+
+    /// Collect garbage so often, as in 15min; see `slotcast gc` [default: 900s]
+    #[arg(long, value_name = "TIME", value_parser = timeout, conflicts_with = "config")]
+    collect_every: Option<Span>,
 
     #[command(flatten)]
     s3: S3Options,
@@ -206,6 +210,7 @@ fn alone(arguments: &Arguments) -> Outcome {
     let rates = Limits {
         disk_rate: arguments.disk_rate,
         link_rate: arguments.link_rate,
+        collect_every: arguments.collect_every,
         ..Limits::default()
     };
     let limits = arguments.http.limits(rates);
