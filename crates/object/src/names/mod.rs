@@ -26,7 +26,7 @@ use crate::register::voters::Voters;
 use crate::roster::Rosters;
 pub use listing::{ListRequest, Listed, ListedName};
 pub use roots::{Roots, RootsRequest};
-use task::{Machine, Next, Task};
+use task::{Machine, Next, Task, Upload};
 
 /// What somebody wants of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -193,6 +193,9 @@ impl Names {
         // Its chunk may have taken long.
         (task.began, task.heard) = (now, now);
         let next = task.machine.release();
+        if let Upload::Coming(_, round) = task.upload {
+            return self.touch_again(id, round, effects);
+        }
         let is_queued = |key: &Key| self.queues.get(key).is_some_and(|queue| queue.contains(&id));
         match task.machine.key().filter(|key| !is_queued(key)).cloned() {
             Some(key) => self.enqueue(now, id, key, groups, effects),

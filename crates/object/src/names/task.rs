@@ -56,13 +56,17 @@ pub(super) enum Upload {
     Touches(Root, u64),
     /// It is to be, when this round has begun.
     Deferred(Root, u64),
+    /// It is to be, when it is stored: it is on its way. A voter knows of this round.
+    Coming(Root, u64),
 }
 
 impl Upload {
     pub(super) fn since(self) -> Option<u64> {
         match self {
             Upload::Since(_, round) => Some(round),
-            Upload::Nothing | Upload::Touches(..) | Upload::Deferred(..) => None,
+            Upload::Nothing | Upload::Touches(..) | Upload::Deferred(..) | Upload::Coming(..) => {
+                None
+            }
         }
     }
 }
@@ -97,7 +101,7 @@ impl Task {
             _ if matches!(self.upload, Upload::Touches(..)) => Time::NEVER,
             _ if matches!(self.upload, Upload::Deferred(..)) => self.began + times.most,
             // Its chunk is on its way.
-            Machine::Update { is_held: true, .. } | Machine::Waiting(_, true) => Time::NEVER,
+            _ if self.machine.is_held() => Time::NEVER,
             // The voters do not change before all is done.
             Machine::Move(_) => Time::NEVER,
             // Others of this node change the name before it.
@@ -182,6 +186,11 @@ impl Machine {
             | Machine::Roots(_)
             | Machine::Move(_) => None,
         }
+    }
+
+    /// Whether its chunk is on its way.
+    pub(super) fn is_held(&self) -> bool {
+        matches!(self, Machine::Waiting(_, true) | Machine::Update { is_held: true, .. })
     }
 
     pub(super) fn is_update(&self) -> bool {

@@ -38,10 +38,18 @@ impl Names {
     }
 
     /// A voter knows of a round in which its content may have been removed. It is touched when this node knows of the round
-    /// before, at least.
+    /// before, at least. What is on its way is nowhere yet, and is touched when it is stored.
     pub(super) fn touch_again(&mut self, id: u64, round: u64, effects: &mut Vec<NamesEffect>) {
         let Some(task) = self.tasks.get_mut(&id) else { return };
-        let (Upload::Since(root, _) | Upload::Touches(root, _)) = task.upload else { return };
+        let (Upload::Since(root, _) | Upload::Touches(root, _) | Upload::Coming(root, _)) =
+            task.upload
+        else {
+            return;
+        };
+        if task.machine.is_held() {
+            task.upload = Upload::Coming(root, round);
+            return self.wake_at(Time::NEVER, id);
+        }
         let needed = round.saturating_sub(1);
         match self.rosters.collection.round >= needed {
             true => {
