@@ -94,10 +94,14 @@ impl Cluster {
         self.groups_at_work().all(|members| members.iter().all(is_done))
     }
 
+    /// Some chunk that a target holds of which it is not a keeper.
+    pub(super) fn surplus(&self) -> Option<String> {
+        self.groups_at_work().find_map(|members| self.surplus_of(&members))
+    }
+
     /// No target holds a chunk of which it is not a keeper.
     pub(super) fn check_surplus(&mut self) {
-        let found = self.groups_at_work().find_map(|members| self.surplus_of(&members));
-        if let Some(found) = found {
+        if let Some(found) = self.surplus() {
             self.report.violated(found);
         }
     }
