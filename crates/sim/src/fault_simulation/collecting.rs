@@ -174,6 +174,24 @@ impl Cluster {
         }
     }
 
+    /// Somebody has put a chunk without a name. If what had been put for names was collected before, that is all that there
+    /// is, and a copy by reference is on as many targets, and no more.
+    pub(super) fn stored_anew(&mut self, chunk: &ChunkId) {
+        let mut most = 0;
+        for (target, disk) in self.nodes.iter().flat_map(|host| &host.disks) {
+            match self.nodes[self.node_of(*target)].target(*target) {
+                Some(here) if here.is_open() || here.has_failed() => {
+                    most = most.max(here.wanted(chunk).map_or(0, |here| here.replicas));
+                }
+                _ if disk.held.contains(chunk) => return,
+                _ => {}
+            }
+        }
+        if let Some(known) = self.names.chunks.get_mut(chunk) {
+            *known = most.max(1).min(*known);
+        }
+    }
+
     /// Once names are changed again, what they said may be collected.
     pub(super) fn release_named(&mut self) {
         if self.collects() {

@@ -140,6 +140,7 @@ impl Cluster {
                 self.report.acknowledged += 1;
                 self.check_acknowledged(now, node, (&chunk, replicas));
                 self.catalogue.acknowledge(&chunk, Wanted::bare(replicas));
+                self.stored_anew(&chunk);
             }
             Err(_) if purpose == Purpose::User => self.report.given_up += 1,
             Err(reason) => {
