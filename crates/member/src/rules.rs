@@ -3,8 +3,8 @@
 use slotcast_object::NameTimes;
 use slotcast_protocol::{
     Backpressure, CalendarRules, Choosy, Delivery, DiskForecast, GetRules, GroupMap, IdleExtension,
-    InitiatorConfig, InitiatorId, OfferRule, PutRules, RepairRules, TargetConfig, TargetId, Timing,
-    WindowRule,
+    InitiatorConfig, InitiatorId, LateRules, OfferRule, PutRules, RepairRules, TargetConfig,
+    TargetId, Timing, WindowRule,
     selection::{SequenceRule, Ties},
 };
 use slotcast_units::{Rate, Share, Size, Span};
@@ -31,6 +31,8 @@ pub struct Rules {
     pub answers: Span,
     /// How long acknowledgements are awaited after a transfer.
     pub acks: Span,
+    /// When it is asked what became of a transfer, before that time is over: what is said in a datagram may be lost.
+    pub late: Option<LateRules>,
     /// How often members are asked for one request.
     pub max_rounds: u8,
     /// For how long a request is tried that too few members are available for: longer than a member is taken for
@@ -51,6 +53,9 @@ pub struct Rules {
     /// How long a node waits for what.
     pub times: Times,
 }
+
+/// A flush of a busy disk takes some hundred milliseconds; of most it takes a few.
+const LATE: LateRules = LateRules { first: Span::from_ms(250), least: Span::from_ms(20) };
 
 impl Rules {
     /// Of a whole cluster in one process: control messages and chunks pass by reference, so the times of the
@@ -73,7 +78,12 @@ impl Rules {
     /// others have bid pass: so answers are not awaited for long, and more rounds are asked.
     pub fn of_cluster(map: &ClusterMap) -> Rules {
         let answers = (map.trip * 20).max(Span::from_ms(3));
-        Rules::new((map.timing(), map.delivery, map.replicas), answers, (Span::from_secs(3), 255))
+        let rules = Rules::new(
+            (map.timing(), map.delivery, map.replicas),
+            answers,
+            (Span::from_secs(3), 255),
+        );
+        Rules { late: Some(LATE), ..rules }
     }
 
     fn new(
@@ -90,6 +100,7 @@ impl Rules {
             is_choosy: true,
             answers,
             acks,
+            late: None,
             max_rounds,
             refuse_after: Span::from_ms(700),
             grace: Span::from_secs(10),
@@ -181,6 +192,7 @@ impl Rules {
             get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
             answer_timeout: self.answers,
             ack_timeout: self.acks,
+            late: self.late,
             max_rounds: self.max_rounds,
             refuse_after: Some(self.refuse_after),
             horizon: self.horizon,

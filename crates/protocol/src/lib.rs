@@ -126,7 +126,7 @@ pub use group::{GroupMap, LayoutDigest, LayoutError, Member, Members, Membership
 pub use ids::{ChunkId, GroupId, InitiatorId, RequestId, TargetId, Term};
 pub use initiator::{
     Choosy, Failure, GetRules, Initiator, InitiatorConfig, InitiatorEffect, InitiatorInput,
-    PutRules,
+    LateRules, PutRules,
 };
 pub use message::{
     AckOutcome, Bid, BidAnswer, FindAnswer, FindReply, FindRequest, GetAccept, GetRequest, Grant,

@@ -122,7 +122,8 @@ pub enum BidAnswer {
     /// The chunk is here already, for at least as many replicas and with at least this claim, and counts as one.
     AlreadyStored,
     /// The chunk is here already, for fewer replicas or with a lower claim. What is wanted is being put on stable
-    /// storage, and a [`ReplicaAck`] follows; nothing is to be sent.
+    /// storage, and a [`ReplicaAck`] follows; nothing is to be sent. Also said of a chunk that came for the same request and
+    /// is being written.
     Raising,
     /// No reservation can be made; it is worth asking again after this long.
     NotNow {

@@ -108,6 +108,8 @@ pub enum InitiatorHeard {
     Wake,
     /// A chunk arrived for a get.
     Delivered { request: RequestId, intact: bool },
+    /// All of the chunk of a put has come to members.
+    Reached { request: RequestId, members: Members },
     /// Members of a group are not heard any more.
     Unavailable { group: GroupId, members: Members },
     /// Members of a group have started anew.
@@ -121,6 +123,9 @@ impl From<InitiatorInput<'_>> for InitiatorHeard {
             InitiatorInput::Wake => InitiatorHeard::Wake,
             InitiatorInput::Delivered { request, intact } => {
                 InitiatorHeard::Delivered { request, intact }
+            }
+            InitiatorInput::Reached { request, members } => {
+                InitiatorHeard::Reached { request, members }
             }
             InitiatorInput::Unavailable { group, members } => {
                 InitiatorHeard::Unavailable { group, members }

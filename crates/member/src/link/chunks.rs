@@ -269,6 +269,10 @@ impl Link {
             events.push(LinkEvent::Sent(target, request));
         }
         let missed = outgoing.not_reached();
+        let reached = members_of(&outgoing.to).without(missed);
+        if source.is_none() && !reached.is_empty() {
+            events.push(LinkEvent::Reached(request, reached));
+        }
         if missed.is_empty() {
             return;
         }

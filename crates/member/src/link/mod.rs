@@ -87,6 +87,8 @@ pub enum LinkEvent {
     },
     /// The chunk of a get has left a target.
     Sent(TargetId, RequestId),
+    /// All of the chunk of a put has come to these members.
+    Reached(RequestId, Members),
     /// The chunk of a put did not reach these members.
     NotReached(RequestId, Members),
     /// A peer is heard again, or not any more.

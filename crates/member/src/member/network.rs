@@ -93,6 +93,9 @@ impl Member {
             LinkEvent::Sent(target, request) => {
                 self.tell_target(now, target, TargetInput::Sent(request));
             }
+            LinkEvent::Reached(request, members) => {
+                self.tell_initiator(now, InitiatorInput::Reached { request, members });
+            }
             LinkEvent::NotReached(request, members) => self.not_reached(request, members),
             LinkEvent::Failed(node, group, members) => {
                 self.peer_failed(now, node, group, members);

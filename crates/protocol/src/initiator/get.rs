@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use slotcast_units::{Size, Time};
+use slotcast_units::{Size, Span, Time};
 
 use super::round::Round;
 use super::{Failure, InitiatorEffect, Lost, Progress, Shortage, Step};
@@ -38,6 +38,10 @@ pub(super) struct Get {
     was_offered: bool,
     shortage: Shortage,
     sender: Option<u8>,
+    /// When the window of the first sender ended.
+    expected: Option<Time>,
+    /// How many senders were given up.
+    given_up: u8,
     ask_at: Time,
     /// The next round asks for windows after this.
     not_before: Time,
@@ -59,6 +63,8 @@ impl Get {
             was_offered: false,
             shortage: Shortage::default(),
             sender: None,
+            expected: None,
+            given_up: 0,
             ask_at: Time::NEVER,
             not_before: Time::ZERO,
             due: Time::NEVER,
@@ -182,6 +188,9 @@ impl Get {
         if !self.round.asked.is_empty() {
             self.end_round(None, step);
         }
+        if let Some(expected) = self.expected.filter(|_| step.config.late.is_some()) {
+            step.shared.deliveries.took(step.now.saturating_since(expected));
+        }
         let effect = InitiatorEffect::GetDone { request: self.request, rounds: self.round.count };
         step.effects.push(effect);
         Progress::Over
@@ -235,7 +244,8 @@ impl Get {
             Some(grant) => {
                 ingress.take(grant.window);
                 self.sender = Some(grant.position);
-                self.due = grant.window.end + step.config.ack_timeout;
+                self.expected.get_or_insert(grant.window.end);
+                self.due = grant.window.end + self.patience(step);
                 self.end_round(Some(grant), step);
                 Progress::Going
             }
@@ -270,9 +280,17 @@ impl Get {
         }
     }
 
+    /// How long after the end of its window a chunk is awaited.
+    fn patience(&self, step: &Step<'_>) -> Span {
+        let most = step.config.ack_timeout;
+        let usual = &step.shared.deliveries;
+        step.config.late.map_or(most, |rules| rules.patience(usual, self.given_up).min(most))
+    }
+
     fn sender_failed(&mut self, step: &mut Step<'_>) -> Progress {
         if let Some(sender) = self.sender.take() {
             self.failed.insert(sender);
+            self.given_up = self.given_up.saturating_add(1);
         }
         self.ask_again(step.now, step)
     }

@@ -3,8 +3,10 @@
 
 mod choosy;
 mod get;
+mod late;
 mod put;
 mod round;
+mod shortage;
 
 use alloc::vec::Vec;
 
@@ -12,11 +14,14 @@ use slotcast_units::{Size, Span, Time};
 
 pub use choosy::Choosy;
 pub use get::GetRules;
+pub use late::LateRules;
 pub use put::PutRules;
 
 use choosy::Patience;
 use get::Get;
+use late::Usual;
 use put::{Buffers, Proxies, Put};
+use shortage::Shortage;
 
 use crate::claim::{Claim, Wanted};
 use crate::group::{GroupMap, Members};
@@ -41,6 +46,8 @@ pub struct InitiatorConfig {
     pub answer_timeout: Span,
     /// How long after the end of its window a transfer may stay without acknowledgement or arrival.
     pub ack_timeout: Span,
+    /// When it asks what became of a transfer, before that time is over; none: it does not ask.
+    pub late: Option<LateRules>,
     /// Rounds of asking before a request is given up, 1 to 255.
     pub max_rounds: u8,
     /// For how long a request is tried while too few members are available for it to succeed; none: through
@@ -65,26 +72,6 @@ impl InitiatorConfig {
     }
 }
 
-/// Since when too few members are available for a request.
-#[derive(Debug, Clone, Copy, Default)]
-struct Shortage {
-    since: Option<Time>,
-}
-
-impl Shortage {
-    /// A member that was given up is there after all; whether there was a shortage.
-    fn end(&mut self) -> bool {
-        self.since.take().is_some()
-    }
-
-    /// A round has ended, with too few members available or enough. Whether the request is to be given up.
-    fn round_ended(&mut self, step: &Step<'_>, is_short: bool) -> bool {
-        self.since = is_short.then(|| self.since.unwrap_or(step.now));
-        let lasts = self.since.map(|since| step.now.saturating_since(since));
-        lasts.zip(step.config.refuse_after).is_some_and(|(lasts, most)| lasts >= most)
-    }
-}
-
 /// What a host tells the initiator.
 #[derive(Debug, Clone, Copy)]
 pub enum InitiatorInput<'a> {
@@ -98,6 +85,13 @@ pub enum InitiatorInput<'a> {
         request: RequestId,
         /// Whether its content matches its name.
         intact: bool,
+    },
+    /// All of the chunk of a put has come to these members, as their nodes say: it is written, or about to be.
+    Reached {
+        /// For which request.
+        request: RequestId,
+        /// The members.
+        members: Members,
     },
     /// Members of a group are not heard any more: nobody waits for their answers, transfers and
     /// acknowledgements. They are asked again in later rounds.
@@ -205,6 +199,10 @@ struct Shared {
     proxies: Proxies,
     /// Of a choosy initiator.
     patience: Option<Patience>,
+    /// From a chunk that has come to its acknowledgement.
+    acks: Usual,
+    /// From the end of the window of a get to the chunk.
+    deliveries: Usual,
     candidates: Vec<Candidate>,
     chosen: Chosen,
     taken_domains: Vec<u32>,
@@ -438,6 +436,11 @@ impl Initiator {
                     && gets[i].delivered(intact, &mut step) == Progress::Over
                 {
                     gets.swap_remove(i);
+                }
+            }
+            InitiatorInput::Reached { request, members } => {
+                if let Some(put) = puts.iter_mut().find(|put| put.request() == request) {
+                    put.reached(members, &mut step);
                 }
             }
             InitiatorInput::Unavailable { group, members }

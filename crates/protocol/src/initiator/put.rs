@@ -11,6 +11,7 @@
 mod choose;
 mod held;
 mod proxied;
+mod reminding;
 
 use alloc::vec::Vec;
 
@@ -82,6 +83,8 @@ pub(super) struct Put {
     stored: Members,
     /// Members that a transfer is on its way to.
     pending: Members,
+    /// When they are asked what became of it.
+    reminding: reminding::Reminding,
     /// Members that failed; left out until nobody else is usable, or available.
     failed: Members,
     shortage: Shortage,
@@ -132,6 +135,7 @@ impl Put {
             send_at: Time::NEVER,
             stored: Members::NONE,
             pending: Members::NONE,
+            reminding: reminding::Reminding::default(),
             failed: Members::NONE,
             shortage: Shortage::default(),
             ask_at: Time::NEVER,
@@ -162,7 +166,8 @@ impl Put {
 
     /// When [`Put::wake`] has something to do.
     pub(super) fn due(&self) -> Time {
-        self.ask_at.min(self.answers_due).min(self.acks_due).min(self.send_at)
+        let due = self.ask_at.min(self.answers_due).min(self.acks_due).min(self.send_at);
+        due.min(self.reminding.due)
     }
 
     /// Replicas that are neither stored nor on their way. Two in one failure domain count as one.
@@ -193,8 +198,11 @@ impl Put {
             }
             return self.ask_proxy(step);
         }
+        self.ask_members(self.usable(step).without(self.failed), step);
+    }
+
+    fn ask_members(&mut self, asked: Members, step: &mut Step<'_>) {
         let everybody = Members::first(step.groups.members(self.group).len());
-        let asked = self.usable(step).without(self.failed);
         let round = self.round.begin(asked);
         self.bids.clear();
         self.ask_at = Time::NEVER;
@@ -234,6 +242,7 @@ impl Put {
                     }
                     return Progress::Going;
                 }
+                self.answered_reminder(bid);
                 match bid.answer {
                     BidAnswer::Window { window, backlog }
                         if step.config.believes(step.now, window) =>
@@ -244,6 +253,8 @@ impl Put {
                     BidAnswer::AlreadyStored => self.stored.insert(bid.position),
                     // Its acknowledgement may have overtaken this.
                     BidAnswer::Raising if self.stored.contains(bid.position) => {}
+                    // It is awaited already: whoever is writing does not get more time by saying so.
+                    BidAnswer::Raising if self.pending.contains(bid.position) => {}
                     BidAnswer::Raising => {
                         self.await_acks(Members::only(bid.position), step.now, step);
                     }
@@ -274,6 +285,9 @@ impl Put {
             return Progress::Going;
         }
         let expected = self.pending.remove(ack.position);
+        if expected && ack.outcome == AckOutcome::Stored {
+            self.reminding.acknowledged(ack.position, step);
+        }
         self.drop_held(ack.position, step);
         if ack.outcome == AckOutcome::Stored {
             // Counts even when it comes so late that the member was taken for failed.
@@ -341,6 +355,7 @@ impl Put {
         if self.ask_at <= step.now {
             self.ask(step);
         }
+        self.remind(step);
         Progress::Going
     }
 

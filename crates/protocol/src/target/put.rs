@@ -37,6 +37,8 @@ impl Target {
         let answer = match held {
             // Whoever asks may not have heard that this target leaves, or that its disk failed.
             _ if self.intake == Intake::Closed => BidAnswer::Unavailable,
+            // Its acknowledgement is late, and comes.
+            _ if self.is_writing(m.request) => BidAnswer::Raising,
             None if self.intake == Intake::Full => BidAnswer::Full,
             None => self.bid(now, m),
             Some(_) if held_for(holdings, &m.chunk).covers(m.wanted()) => BidAnswer::AlreadyStored,

@@ -10,10 +10,10 @@ use proptest::prelude::*;
 use slotcast_protocol::{
     Backpressure, Bid, BidAnswer, CalendarRules, Choosy, ChunkId, Delivery, DiskForecast, Failure,
     GetRequest, GetRules, GroupId, GroupMap, IdleExtension, Initiator, InitiatorConfig,
-    InitiatorEffect, InitiatorId, InitiatorInput, Members, Message, Offer, OfferAnswer, OfferRule,
-    Proxy, ProxyChoice, ProxyConfig, ProxyEffect, ProxyInput, PutRequest, PutRules, RequestId,
-    State, Target, TargetConfig, TargetEffect, TargetId, TargetInput, Timing, Wanted, Window,
-    WindowRule,
+    InitiatorEffect, InitiatorId, InitiatorInput, LateRules, Members, Message, Offer, OfferAnswer,
+    OfferRule, Proxy, ProxyChoice, ProxyConfig, ProxyEffect, ProxyInput, PutRequest, PutRules,
+    RequestId, State, Target, TargetConfig, TargetEffect, TargetId, TargetInput, Timing, Wanted,
+    Window, WindowRule,
     selection::{SequenceRule, Ties},
 };
 use slotcast_units::{Rate, Size, Span, Time};
@@ -69,6 +69,7 @@ enum Due {
     ToTarget(u32, Message),
     ToInitiator(u32, Message),
     Received(u32, RequestId, ChunkId, Window),
+    Reached(u32, RequestId),
     Written(u32, RequestId, (ChunkId, Option<Wanted>), u32),
     Read(u32, RequestId),
     Sent(u32, RequestId),
@@ -117,6 +118,10 @@ pub struct TestCluster {
     /// as long as it takes in only one: what is left of a promise when the message that tells of it is
     /// lost.
     pub sends_may_meet: bool,
+    /// So many acknowledgements are lost.
+    pub lost_acks: u32,
+    /// So many acceptances of gets are lost.
+    pub lost_accepts: u32,
     /// Transfers per target that it had a reservation for, to see that none overlap.
     taken: Vec<Vec<Window>>,
     /// Counts restarts of the targets.
@@ -125,6 +130,7 @@ pub struct TestCluster {
     delivering: Vec<Vec<Window>>,
     put_rules: PutRules,
     refuse_after: Option<Span>,
+    late: Option<LateRules>,
     disk_rate: Rate,
     fate: Fate,
     due: BTreeMap<(Time, u64), Due>,
@@ -133,7 +139,11 @@ pub struct TestCluster {
 }
 
 /// An initiator of the test cluster.
-fn initiator(id: u32, put: PutRules, refuse_after: Option<Span>) -> Initiator {
+fn initiator(
+    id: u32,
+    put: PutRules,
+    (refuse_after, late): (Option<Span>, Option<LateRules>),
+) -> Initiator {
     Initiator::new(InitiatorConfig {
         id: InitiatorId(id),
         timing: Timing::published(),
@@ -141,6 +151,7 @@ fn initiator(id: u32, put: PutRules, refuse_after: Option<Span>) -> Initiator {
         get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
         answer_timeout: ANSWER_TIMEOUT,
         ack_timeout: ACK_TIMEOUT,
+        late,
         max_rounds: 40,
         refuse_after,
         horizon: Span::from_secs(10),
@@ -215,7 +226,7 @@ impl TestCluster {
         };
         TestCluster {
             now: Time::ZERO,
-            initiators: vec![initiator(0, put_rules, None)],
+            initiators: vec![initiator(0, put_rules, (None, None))],
             proxies: Vec::new(),
             targets: (0..targets)
                 .map(|t| target(t, &groups, window_rule, OfferRule::FirstFit, disk_rate))
@@ -234,11 +245,14 @@ impl TestCluster {
             die_after_round: None,
             reads: Vec::new(),
             sends_may_meet: false,
+            lost_acks: 0,
+            lost_accepts: 0,
             taken: vec![Vec::new(); targets as usize],
             incarnations: vec![0; targets as usize],
             delivering: vec![Vec::new()],
             put_rules,
             refuse_after: None,
+            late: None,
             disk_rate,
             fate,
             due: BTreeMap::new(),
@@ -254,6 +268,23 @@ impl TestCluster {
         self.refuse_after = Some(refuse_after);
         let n = self.initiators.len() as u32;
         self.initiators(n)
+    }
+
+    /// Initiators ask what became of transfers, and are told when chunks have come to targets.
+    pub fn asking(mut self, late: LateRules) -> TestCluster {
+        self.late = Some(late);
+        let n = self.initiators.len() as u32;
+        self.initiators(n)
+    }
+
+    /// All disks are as slow, and their targets know that.
+    pub fn with_disks_of(mut self, rate: Rate) -> TestCluster {
+        self.disk_rate = rate;
+        let (groups, rule) = (&self.groups, self.put_rules.window_rule);
+        let count = self.targets.len() as u32;
+        let again = |t| target(t, groups, rule, OfferRule::FirstFit, rate);
+        self.targets = (0..count).map(again).collect();
+        self
     }
 
     /// Target `t` stops now, with what is on its disk, and the initiators hear of it.
@@ -280,8 +311,9 @@ impl TestCluster {
 
     /// With `n` initiators.
     pub fn initiators(mut self, n: u32) -> TestCluster {
-        self.initiators =
-            (0..n).map(|id| initiator(id, self.put_rules, self.refuse_after)).collect();
+        self.initiators = (0..n)
+            .map(|id| initiator(id, self.put_rules, (self.refuse_after, self.late)))
+            .collect();
         self.delivering = vec![Vec::new(); n as usize];
         self
     }
@@ -434,8 +466,30 @@ impl TestCluster {
         }
     }
 
+    /// Whether it is one of those that are to be lost.
+    fn is_lost(&mut self, due: &Due) -> bool {
+        let left = match due {
+            Due::ToInitiator(_, Message::ReplicaAck(_)) => &mut self.lost_acks,
+            Due::ToTarget(_, Message::GetAccept(accept)) if accept.grant.is_some() => {
+                &mut self.lost_accepts
+            }
+            _ => return false,
+        };
+        let is_lost = *left > 0;
+        *left = left.saturating_sub(1);
+        is_lost
+    }
+
+    fn reached(&mut self, t: u32, request: RequestId) {
+        let (_, position) = self.groups.seat(TargetId(t));
+        let (members, InitiatorId(i)) = (Members::only(position), request.initiator);
+        self.tell_initiator(i, InitiatorInput::Reached { request, members });
+    }
+
     fn step(&mut self, due: Due) {
         match due {
+            lost if self.is_lost(&lost) => {}
+            Due::Reached(t, request) => self.reached(t, request),
             Due::ToTarget(t, message) => {
                 if message.is_for_target() || self.proxies.is_empty() {
                     self.tell_target(t, TargetInput::Message(&message));
@@ -450,6 +504,9 @@ impl TestCluster {
             Due::Received(t, request, chunk, window) => {
                 self.receiving[t as usize].retain(|&w| w != window);
                 self.check_taken(t, request, window);
+                if self.late.is_some() {
+                    self.at(self.now + Timing::published().one_way(), Due::Reached(t, request));
+                }
                 let intact = self.next_fate(|fate, counts| {
                     counts.1 += 1;
                     fate.transfers.get(counts.1 - 1).copied().unwrap_or(true)

@@ -7,7 +7,7 @@ use slotcast_protocol::wire::{self, Header, WireError};
 use slotcast_protocol::{
     Backpressure, Bid, BidAnswer, CalendarRules, ChunkId, Delivery, DiskForecast, GetAccept,
     GetRules, Grant, GroupId, GroupMap, Holdings, IdleExtension, Initiator, InitiatorConfig,
-    InitiatorEffect, InitiatorId, InitiatorInput, LateReject, Message, Occasion, Offer,
+    InitiatorEffect, InitiatorId, InitiatorInput, LateReject, LateRules, Message, Occasion, Offer,
     OfferAnswer, OfferRule, Proxy, ProxyChoice, ProxyConfig, ProxyEffect, ProxyInput, ProxyReply,
     ProxyReport, PutAccept, PutRules, RequestId, Target, TargetConfig, TargetEffect, TargetInput,
     Term, Timing, Undelivered, Window, WindowRule,
@@ -101,6 +101,7 @@ fn initiator_config(negotiation: Negotiation, delivery: Delivery) -> InitiatorCo
         get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
         answer_timeout: Span::from_ms(1),
         ack_timeout: Span::from_ms(10),
+        late: Some(LateRules { first: Span::from_ms(2), least: Span::from_us(500) }),
         max_rounds: 5,
         refuse_after: Some(Span::from_ms(5)),
         horizon: Span::from_ns(1 << 61),

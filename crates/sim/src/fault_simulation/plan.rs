@@ -11,7 +11,8 @@ use slotcast_member::{
 };
 use slotcast_object::{Collection, NameTimes, Rosters};
 use slotcast_protocol::{
-    Delivery, GroupId, GroupMap, Membership, RepairRules, TargetConfig, TargetId, selection::Ties,
+    Delivery, GroupId, GroupMap, LateRules, Membership, RepairRules, TargetConfig, TargetId,
+    selection::Ties,
 };
 use slotcast_store::{Config, Identity};
 use slotcast_transport::{ReachRules, SilenceRules, Versions};
@@ -28,6 +29,7 @@ const ANSWERS: Span = Span::from_us(400);
 /// Longer than an acknowledgement is waited for, and than most faults of the network last.
 const REFUSE: Span = Span::from_ms(40);
 pub(super) const ACKS: Span = Span::from_ms(15);
+const LATE: LateRules = LateRules { first: Span::from_ms(3), least: Span::from_us(500) };
 pub(super) const HOLD: Span = Span::from_us(1600);
 const HORIZON: Span = Span::from_secs(1);
 
@@ -366,6 +368,7 @@ impl Plan {
             is_choosy: self.choosy,
             answers: ANSWERS,
             acks: ACKS,
+            late: Some(LATE),
             refuse_after: REFUSE,
             grace: ACKS,
             hold: HOLD,

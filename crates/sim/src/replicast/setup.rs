@@ -131,6 +131,7 @@ pub(crate) fn machine_configs(
         get: GetRules { window_rule: WindowRule::published(Delivery::Unicast) },
         answer_timeout,
         ack_timeout,
+        late: None,
         refuse_after: None,
         horizon: HORIZON,
         max_rounds: u8::try_from(scenario.replicast.max_rounds).expect("checked before"),

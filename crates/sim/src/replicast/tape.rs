@@ -178,6 +178,10 @@ impl ReplicastModel {
                 let input = InitiatorInput::Message(message);
                 machine.handle(entry.now, input, &self.groups, &mut did);
             }
+            InitiatorHeard::Reached { request, members } => {
+                let input = InitiatorInput::Reached { request: *request, members: *members };
+                machine.handle(entry.now, input, &self.groups, &mut did);
+            }
             InitiatorHeard::Wake => {
                 let input = InitiatorInput::Wake;
                 machine.handle(entry.now, input, &self.groups, &mut did);
