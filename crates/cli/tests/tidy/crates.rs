@@ -52,6 +52,7 @@ pub(crate) const CRATES: &[Crate] = &[
     row("slotcast-units", "crates/units", 1, Part::Base),
     row("slotcast-random", "crates/random", 1, Part::Base),
     row("slotcast-schedule", "crates/schedule", 1, Part::Store),
+    row("slotcast-policy", "crates/policy", 1, Part::Store),
     row("slotcast-protocol", "crates/protocol", 1, Part::Store),
     row("slotcast-disk", "crates/disk", 1, Part::Store),
     row("slotcast-transport", "crates/transport", 1, Part::Store),
