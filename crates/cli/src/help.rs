@@ -11,7 +11,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "du", "rb", "put", "get",
         ],
     ),
-    ("Cluster", &["status", "top", "gc", "cluster", "target", "key", "bench"]),
+    ("Cluster", &["status", "top", "gc", "user", "cluster", "target", "key", "bench"]),
     ("Simulate", &["plan", "sim", "sweep", "compare", "explain"]),
     ("Check", &["reproduce", "parity", "fuzz"]),
     ("Help", &["help"]),

@@ -48,6 +48,7 @@ const HELP: &str =
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(node::serve::Arguments),
+    User(node::user::Arguments),
     Key(node::key::Arguments),
     Cluster(node::cluster::Arguments),
     Target(node::target::Arguments),
@@ -84,6 +85,7 @@ fn main() -> ExitCode {
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let result = match cli.command {
         Command::Serve(arguments) => node::serve::run(&arguments),
+        Command::User(arguments) => node::user::run(&arguments),
         Command::Key(arguments) => node::key::run(&arguments),
         Command::Cluster(arguments) => node::cluster::run(&arguments),
         Command::Target(arguments) => node::target::run(&arguments),

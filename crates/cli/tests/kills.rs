@@ -28,7 +28,7 @@ impl Served {
     fn start(data: &Path) -> Served {
         let start = Instant::now();
         let mut process = Command::new(env!("CARGO_BIN_EXE_slotcast"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+            .args(["serve", "--s3", "off", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

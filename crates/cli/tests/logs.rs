@@ -75,7 +75,7 @@ fn what_is_logged_is_chosen_by_an_option_and_by_the_environment() {
     let serve = |arguments: &[&str], environment: &str| {
         let data = folder.path().join("data");
         let mut process = Command::new(env!("CARGO_BIN_EXE_slotcast"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--targets", "3", "--data"])
+            .args(["serve", "--s3", "off", "--listen", "127.0.0.1:0", "--targets", "3", "--data"])
             .arg(data)
             .args(arguments)
             .env("SLOTCAST_LOG", environment)

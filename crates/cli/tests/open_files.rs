@@ -118,7 +118,7 @@ fn a_node_that_may_open_too_few_files_says_how_many_it_needs() {
         let mut command = Command::new(sh);
         // One that starts nevertheless is ended.
         command.args(rest).args(["timeout", "60", env!("CARGO_BIN_EXE_slotcast")]);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(&data);
+        command.args(["serve", "--s3", "off", "--listen", "127.0.0.1:0", "--data"]).arg(&data);
         command.output().expect("it runs")
     };
     let refused = start(40);

@@ -57,7 +57,7 @@ fn a_cluster_does_what_its_simulation_says() {
 #[test]
 fn limits_that_are_a_slip_are_refused() {
     for rate in ["1kbps", "400", "fast"] {
-        let finished = slotcast(&["serve", "--disk-rate", rate]);
+        let finished = slotcast(&["serve", "--s3", "off", "--disk-rate", rate]);
         assert_eq!(finished.status, 2, "{rate}");
         assert!(finished.stderr.contains("--disk-rate"), "{}", finished.stderr);
     }

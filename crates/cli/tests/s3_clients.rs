@@ -186,7 +186,7 @@ def code(call, **arguments):
 assert code(s3.put_object, Bucket="boto", Key="k", Body=b"x", IfNoneMatch="*") == ("PreconditionFailed", 412)
 assert code(s3.get_object, Bucket="boto", Key="none") == ("NoSuchKey", 404)
 assert code(s3.head_object, Bucket="boto", Key="none") == ("404", 404)
-assert code(s3.get_bucket_policy, Bucket="boto") == ("NotImplemented", 501)
+assert code(s3.get_bucket_policy, Bucket="boto") == ("NoSuchBucketPolicy", 404)
 for n in range(25):
     s3.put_object(Bucket="boto", Key=f"many/{n:02}", Body=b"")
 pages = s3.get_paginator("list_objects_v2").paginate(Bucket="boto", Prefix="many/", PaginationConfig={"PageSize": 10})

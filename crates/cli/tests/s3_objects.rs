@@ -280,7 +280,7 @@ fn several_are_deleted_at_once() {
 fn what_is_not_there_says_its_name() {
     let (_folder, s3) = start();
     for (line, name) in [
-        ("GET /first?policy", "GetBucketPolicy"),
+        ("GET /first?website", "GetBucketWebsite"),
         ("PUT /first?lifecycle", "PutBucketLifecycle"),
         ("GET /first?cors", "GetBucketCors"),
         ("GET /first?notification", "GetBucketNotification"),

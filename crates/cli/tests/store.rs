@@ -223,8 +223,11 @@ fn errors_say_what_is_wrong() {
     fails(&["put", "--chunk-size", "1KiB", "Cargo.toml"], "from 4096 to 8388608 bytes, not 1024");
     fails(&["status", "--node", "127.0.0.1:1"], "slotcast serve");
     let data = folder.path().join("data").display().to_string();
-    fails(&["serve", "--data", &data, "--listen", "127.0.0.1:0"], "is used by another process");
-    fails(&["serve", "--listen", &served.node], "does another one run?");
+    fails(
+        &["serve", "--s3", "off", "--data", &data, "--listen", "127.0.0.1:0"],
+        "is used by another process",
+    );
+    fails(&["serve", "--s3", "off", "--listen", &served.node], "does another one run?");
     fails(&["serve", "--targets", "2"], "3 replicas need as many targets");
 }
 

@@ -31,7 +31,7 @@ fn slotcast(arguments: &[&str]) -> Output {
 /// What a `slotcast serve` that must not start says on standard error.
 fn refused_start(arguments: &[&str]) -> String {
     let mut process = Command::new(env!("CARGO_BIN_EXE_slotcast"))
-        .arg("serve")
+        .args(["serve", "--s3", "off"])
         .args(arguments)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -338,7 +338,10 @@ struct Served(Child, String);
 impl Served {
     fn start(data: &str, more: &[&str]) -> Served {
         let mut process = Command::new(env!("CARGO_BIN_EXE_slotcast"))
-            .args([&["serve", "--listen", "127.0.0.1:0", "--data", data], more].concat())
+            .args(
+                [&["serve", "--s3", "off", "--listen", "127.0.0.1:0", "--data", data], more]
+                    .concat(),
+            )
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -373,7 +376,17 @@ fn a_first_start_that_is_killed_is_ended_by_the_next() {
         let folder = tempfile::tempdir().expect("a folder");
         let data = folder.path().join("data").display().to_string();
         let mut process = Command::new(env!("CARGO_BIN_EXE_slotcast"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--targets", "18", "--data", &data])
+            .args([
+                "serve",
+                "--s3",
+                "off",
+                "--listen",
+                "127.0.0.1:0",
+                "--targets",
+                "18",
+                "--data",
+                &data,
+            ])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()

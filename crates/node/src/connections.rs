@@ -27,6 +27,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
+use crate::access::Peer;
 use crate::door::{self, Desk, Door};
 use crate::http_metrics::HttpMetrics;
 use crate::journal::Throttle;
@@ -284,8 +285,10 @@ impl HttpBody for Answer {
 async fn answer(
     connection: Arc<Connection>,
     Desk { router, courtesy }: Desk,
-    request: hyper::Request<Incoming>,
+    peer: Peer,
+    mut request: hyper::Request<Incoming>,
 ) -> Result<Response<Answer>, Infallible> {
+    request.extensions_mut().insert(peer);
     let is_for_content = !(courtesy.is_question)(request.uri().path());
     let has_body = !request.body().is_end_stream();
     let (mut under_way, is_admitted) = connection.begin(request.method(), is_for_content);
@@ -333,8 +336,11 @@ async fn converse(
 ) {
     let Serving { idle_timeout, header_timeout, body_timeout, header_size, .. } = serving;
     let exchange = connection.exchange.clone();
+    let address = stream.peer_addr().unwrap_or(Peer::UNKNOWN.address);
+    let peer = Peer { address, is_encrypted: false };
     let stream = Patient::new(stream, exchange, header_timeout, body_timeout);
-    let service = service_fn(|request| Box::pin(answer(connection.clone(), desk.clone(), request)));
+    let service =
+        service_fn(|request| Box::pin(answer(connection.clone(), desk.clone(), peer, request)));
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(idle_timeout);
     builder.max_header_size(header_size).max_buf_size(MAX_BUFFER.max(header_size));

@@ -24,7 +24,7 @@ pub struct Courtesy {
 pub(crate) const NATIVE: Courtesy = Courtesy { is_question, refusal, late_header: LATE_HEADER };
 
 fn is_question(path: &str) -> bool {
-    matches!(path, "/v1/status" | "/metrics")
+    matches!(path, "/v1/status" | "/metrics" | "/healthz" | "/readyz")
 }
 
 fn refusal() -> Response {

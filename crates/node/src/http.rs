@@ -6,8 +6,12 @@
 //! | `GET /v1/content/ADDRESS` | the content; Range, If-Range and If-None-Match are heeded |
 //! | `GET /v1/content/ADDRESS/chunks` | its chunks, with the targets that hold each |
 //! | `/v2/…` | buckets and objects: see `objects_http` |
+//! | `/v1/users` | users and their keys: see `access::users_http` |
 //! | `GET /v1/status` | the targets: what they can do, what they hold |
 //! | `GET /metrics` | the same for Prometheus |
+//! | `GET /healthz`, `GET /readyz` | whether the node runs, and serves |
+//!
+//! Who may ask is found out first: see `access::guard`.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,7 +20,7 @@ use axum::body::{Body, HttpBody};
 use axum::extract::{DefaultBodyLimit, FromRequestParts, Path, Query, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::middleware::{Next, from_fn};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, put};
 use axum::{Json, Router};
@@ -28,6 +32,7 @@ use slotcast_member::Holders;
 use slotcast_protocol::Claim;
 use slotcast_units::Size;
 
+use crate::access::{self, Access, Guard, guard};
 use crate::body_memory::{BodyMemory, counted};
 use crate::collection_http;
 pub use crate::collection_http::{CollectionAnswer, LastRound};
@@ -35,6 +40,7 @@ use crate::conditional::{self, Wanted};
 use crate::content_read::{self, Found, Reader};
 use crate::content_stream::{self, ContentError, Plan};
 pub use crate::door::Courtesy;
+use crate::health_http;
 use crate::http_metrics::HttpMetrics;
 use crate::limits::Serving;
 use crate::metrics;
@@ -45,7 +51,7 @@ pub use crate::objects_http::{
     BucketAnswer, BucketsAnswer, DeleteAnswer, NamesAnswer, ObjectAnswer, ObjectDescription,
     StoredAnswer,
 };
-pub use crate::serving::{Background, Gateway, ServeError, serve};
+pub use crate::serving::{Background, Front, Gateway, ServeError, serve};
 use crate::status::NodeStatus;
 use slotcast_object::Address;
 use slotcast_object::list::Part;
@@ -367,24 +373,29 @@ pub(crate) struct App {
     pub(crate) node: Arc<Node>,
     pub(crate) memory: BodyMemory,
     pub(crate) serving: Serving,
+    pub(crate) access: Access,
     metrics: HttpMetrics,
 }
 
 /// Everything that a node serves.
-pub(crate) fn router(objects: &Objects, metrics: HttpMetrics) -> Router {
+pub(crate) fn router(objects: &Objects, access: &Access, metrics: HttpMetrics) -> Router {
     let (node, memory, serving) = objects.parts();
-    let app = App { node, memory, serving, metrics };
+    let app = App { node, memory, serving, access: access.clone(), metrics };
+    let first = Guard { access: access.clone() };
     let router = Router::new()
         .route("/v1/content", put(put_content))
         .route("/v1/content/{address}", get(get_content))
         .route("/v1/content/{address}/chunks", get(get_chunks))
         .merge(objects_http::routes())
         .merge(collection_http::routes())
+        .merge(access::routes())
+        .merge(health_http::routes())
         .route("/v1/status", get(get_status))
         .route("/metrics", get(get_metrics))
         .fallback(no_such_path)
         .method_not_allowed_fallback(no_such_method)
         .layer(DefaultBodyLimit::disable())
+        .layer(from_fn_with_state(first, guard))
         .with_state(app);
     // Asked once: a layer costs every request something.
     match tracing::enabled!(tracing::Level::DEBUG) {

@@ -18,6 +18,7 @@
 //! * [`Folder`] is where a target keeps its segments; [`Disk`] carries out what its store asks for.
 //! * [`http::serve`] cuts content into chunks and puts it together; [`list`] is the list of the chunks of
 //!   something long.
+//! * [`access`] is who may do what: users with their keys and policies, and policies of buckets.
 //! * [`cluster`] reads and changes the cluster map, in a file or in etcd.
 //! * [`Limits`] bounds connections, memory, time and rates; [`status`] is what people and programs are told.
 //!
@@ -48,13 +49,14 @@
 //!
 //! A put is acknowledged when it is on stable storage on as many targets as was asked for. A get that is
 //! answered has content whose hash is its name. Both may fail, with a reason, and no request waits without a
-//! bound. There is no authentication of HTTP clients, and neither HTTP nor datagrams are encrypted.
+//! bound. Who may do what is found out by [`access`]; datagrams are sealed and not encrypted.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
     reason = "this is the host: it has clocks, threads and files"
 )]
 
+pub mod access;
 mod admission;
 mod body_memory;
 mod buffers;
@@ -70,6 +72,7 @@ mod direct;
 mod disk;
 mod door;
 mod folder;
+mod health_http;
 pub mod http;
 mod http_metrics;
 mod journal;

@@ -11,6 +11,7 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
+use crate::access::{Access, AccessConfig};
 use crate::connections;
 use crate::door::{Courtesy, Door, NATIVE};
 use crate::http::router;
@@ -34,7 +35,7 @@ pub struct Gateway {
     /// Where it listens.
     pub listener: std::net::TcpListener,
     /// What answers, once the node runs. It is called where tasks can be spawned.
-    pub router: Box<dyn FnOnce(Objects) -> Router + Send>,
+    pub router: Box<dyn FnOnce(Objects, Access) -> Router + Send>,
     /// What is answered without it.
     pub courtesy: Courtesy,
 }
@@ -42,6 +43,24 @@ pub struct Gateway {
 impl fmt::Debug for Gateway {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gateway").field("listener", &self.listener).finish_non_exhaustive()
+    }
+}
+
+/// What a node serves, where, and to whom.
+#[derive(Debug)]
+pub struct Front {
+    /// Where native HTTP listens.
+    pub listener: std::net::TcpListener,
+    /// What is served beside it.
+    pub gateways: Vec<Gateway>,
+    /// Who may do what.
+    pub access: AccessConfig,
+}
+
+impl Front {
+    /// Native HTTP alone, for everybody who reaches it.
+    pub fn open(listener: std::net::TcpListener) -> Front {
+        Front { listener, gateways: Vec::new(), access: AccessConfig::open() }
     }
 }
 
@@ -84,19 +103,14 @@ fn signals() -> io::Result<oneshot::Receiver<()>> {
     Ok(stopped)
 }
 
-/// Serves on `listener`, and at the gateways, until the process is told to stop (SIGINT or SIGTERM), and then ends what is
+/// Serves native HTTP, and at the gateways, until the process is told to stop (SIGINT or SIGTERM), and then ends what is
 /// under way, for some seconds at most. A node of a cluster reads its map again on SIGHUP. `ready` is called when requests are
 /// taken.
 ///
 /// # Errors
 /// If the system gives no threads, the listener fails, or a machine of the node panics. Whoever started the process
 /// starts it again then: what was acknowledged is there.
-pub fn serve(
-    node: Node,
-    listener: std::net::TcpListener,
-    gateways: Vec<Gateway>,
-    ready: impl FnOnce(),
-) -> Result<(), ServeError> {
+pub fn serve(node: Node, front: Front, ready: impl FnOnce()) -> Result<(), ServeError> {
     let runtime = runtime()?;
     let stop = signals()?;
     let served = runtime.block_on(async {
@@ -111,7 +125,7 @@ pub fn serve(
                 }
             });
         }
-        serve_until(node, (listener, gateways), async { drop(stop.await) }, ready).await
+        serve_until(node, front, async { drop(stop.await) }, ready).await
     });
     // What reads the map may wait for etcd, and what has panicked for ever.
     runtime.shutdown_background();
@@ -129,19 +143,25 @@ fn asynchronous(listener: std::net::TcpListener) -> io::Result<tokio::net::TcpLi
 
 async fn serve_until(
     node: Arc<Node>,
-    (listener, gateways): (std::net::TcpListener, Vec<Gateway>),
+    front: Front,
     stop: impl Future<Output = ()>,
     ready: impl FnOnce(),
 ) -> Result<(), ServeError> {
     let (serving, failed) = (node.serving(), node.failed());
     let metrics = HttpMetrics::new();
+    let Front { listener, gateways, access } = front;
+    let access = Access::new(node.clone(), access);
     let objects = Objects::new(node);
-    let native = router(&objects, metrics.clone());
+    let native = router(&objects, &access, metrics.clone());
     let mut doors = vec![Door::new(asynchronous(listener)?, native, NATIVE)];
     for Gateway { listener, router, courtesy } in gateways {
-        doors.push(Door::new(asynchronous(listener)?, router(objects.clone()), courtesy));
+        doors.push(Door::new(
+            asynchronous(listener)?,
+            router(objects.clone(), access.clone()),
+            courtesy,
+        ));
     }
-    drop(objects);
+    drop((objects, access));
     ready();
     tokio::select! {
         served = connections::serve(doors, (serving, metrics), stop) => Ok(served?),
@@ -157,7 +177,7 @@ pub struct Background {
 }
 
 impl Background {
-    /// Begins to serve; requests are taken from now on.
+    /// Begins to serve everybody who reaches it; requests are taken from now on.
     ///
     /// # Errors
     /// If the system gives no threads.
@@ -166,7 +186,7 @@ impl Background {
         let (stop, stopped) = oneshot::channel::<()>();
         let serve = move || {
             let stop = async { drop(stopped.await) };
-            runtime.block_on(serve_until(Arc::new(node), (listener, Vec::new()), stop, || {}))
+            runtime.block_on(serve_until(Arc::new(node), Front::open(listener), stop, || {}))
         };
         let thread = thread::Builder::new().name("http".into()).spawn(serve)?;
         Ok(Background { stop: Some(stop), thread: Some(thread) })
@@ -214,7 +234,7 @@ mod tests {
         let address = listener.local_addr().expect("an address");
         let (ready, is_ready) = std::sync::mpsc::channel();
         let served = thread::spawn(move || {
-            serve(node, listener, Vec::new(), || ready.send(()).expect("it is waited for"))
+            serve(node, Front::open(listener), || ready.send(()).expect("it is waited for"))
         });
         is_ready.recv().expect("it is served");
         let mut stream = TcpStream::connect(address).expect("it listens");

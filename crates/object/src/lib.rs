@@ -89,6 +89,7 @@ mod names;
 mod object;
 mod register;
 mod roster;
+mod system;
 mod upload;
 
 pub use acceptor::{Acceptor, AcceptorEffect, MAX_SCAN, RowsError, RowsOp, RowsOpId, RowsOutput};

@@ -178,6 +178,10 @@ pub struct Bucket {
     #[n(6)]
     #[cbor(default)]
     pub tags: BTreeMap<String, String>,
+    /// Its policy, as it was put.
+    #[n(7)]
+    #[cbor(default)]
+    pub policy: Option<String>,
 }
 
 impl Bucket {
@@ -190,6 +194,7 @@ impl Bucket {
         created: 0,
         is_sealed: false,
         tags: BTreeMap::new(),
+        policy: None,
     };
 }
 

@@ -29,7 +29,7 @@ impl BucketId {
 }
 
 /// Another number for each: 64 bits of a hash, as random as those of buckets.
-fn derived(kind: &str, parts: &[&[u8]]) -> BucketId {
+pub(crate) fn derived(kind: &str, parts: &[&[u8]]) -> BucketId {
     let mut hasher = blake3::Hasher::new();
     hasher.update(kind.as_bytes()).update(&[0]);
     for part in parts {

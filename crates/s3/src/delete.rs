@@ -9,6 +9,7 @@ use s3s::{S3Request, S3Response, S3Result, s3_error};
 use slotcast_node::{FoundBucket, ObjectError, new_key, text_of};
 use slotcast_object::{Condition, Name, NameRecord, Outcome, RequestKey, VersionId};
 
+use crate::access::Kept;
 use crate::conditions::means;
 use crate::errors::{of_object, precondition_failed};
 use crate::gateway::Gateway;
@@ -155,10 +156,11 @@ pub(crate) async fn delete(
 
 pub(crate) async fn delete_many(
     gateway: &Gateway,
-    request: S3Request<DeleteObjectsInput>,
+    mut request: S3Request<DeleteObjectsInput>,
 ) -> S3Result<S3Response<DeleteObjectsOutput>> {
+    let kept = request.extensions.remove().map_or_else(Vec::new, |Kept(kept)| kept);
     let DeleteObjectsInput { bucket, delete, .. } = request.input;
-    if delete.objects.is_empty() || delete.objects.len() > MAX_OBJECTS {
+    if !(1..=MAX_OBJECTS).contains(&(delete.objects.len() + kept.len())) {
         return Err(s3_error!(
             MalformedXML,
             "The XML you provided was not well-formed or did not validate against our published schema"
@@ -171,7 +173,9 @@ pub(crate) async fn delete_many(
     };
     let all: Vec<_> = stream::iter(delete.objects).map(one).buffered(AT_A_TIME).collect().await;
     let (mut gone, mut errors) = (Vec::new(), Vec::new());
-    for (object, deleted) in all {
+    let refused =
+        kept.into_iter().map(|object| (object, Err(s3_error!(AccessDenied, "Access Denied"))));
+    for (object, deleted) in all.into_iter().chain(refused) {
         match deleted {
             Ok(_) if delete.quiet == Some(true) => {}
             Ok(Deleted { version, marker }) => {

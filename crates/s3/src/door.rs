@@ -12,14 +12,15 @@ use axum::response::{IntoResponse, Response};
 use s3s::config::{S3Config, StaticConfigProvider};
 use s3s::service::{S3Service, S3ServiceBuilder};
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+use slotcast_node::access::Access;
 use slotcast_node::http::{Courtesy, Gateway as Served};
 use slotcast_node::{ObjectError, Objects, new_key};
 use slotcast_object::{Name, Versioning};
 use tokio::sync::watch;
 
+use crate::access::Gate;
 use crate::chunks;
 use crate::gateway::Gateway;
-use crate::keys::Keys;
 
 /// A presigned URL is good for seven days at most, as AWS documents it.
 const MAX_EXPIRES: u64 = 7 * 24 * 3600;
@@ -33,20 +34,21 @@ const FIRST_BUCKET: Duration = Duration::from_secs(5);
 /// How long is waited before it is tried again to make the first bucket.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Serves S3 on `listener` with these keys. A `bucket` is made if it is not there.
-pub fn gateway(listener: TcpListener, keys: Keys, bucket: Option<Name>) -> Served {
+/// Serves S3 on `listener`. A `bucket` is made if it is not there.
+pub fn gateway(listener: TcpListener, bucket: Option<Name>) -> Served {
     let courtesy = Courtesy { is_question: |_| false, refusal, late_header: LATE_HEADER };
-    let router = move |objects: Objects| router(objects, keys, bucket);
+    let router = move |objects: Objects, access: Access| router(objects, access, bucket);
     Served { listener, router: Box::new(router), courtesy }
 }
 
-fn router(objects: Objects, keys: Keys, bucket: Option<Name>) -> Router {
+fn router(objects: Objects, access: Access, bucket: Option<Name>) -> Router {
     let (made, is_made) = watch::channel(bucket.is_none());
     if let Some(bucket) = bucket {
         tokio::spawn(make_first(objects.clone(), bucket, made));
     }
-    let mut builder = S3ServiceBuilder::new(Gateway::new(objects));
-    builder.set_auth(keys);
+    let mut builder = S3ServiceBuilder::new(Gateway::new(objects, access.clone()));
+    builder.set_auth(Gate(access.clone()));
+    builder.set_access(Gate(access));
     let mut config = S3Config::default();
     config.xml_max_body_size = MAX_XML;
     builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));

@@ -3,24 +3,27 @@
 
 use s3s::dto::*;
 use s3s::{S3, S3Request, S3Response, S3Result};
+use slotcast_node::access::Access;
 use slotcast_node::{FoundBucket, Objects};
 use slotcast_object::{Condition, Name, RequestKey};
 
 use crate::conditions::Wanted;
 use crate::errors::of_object;
 use crate::{
-    attributes, buckets, copy, delete, get, listing, multipart, parts, put, tagging, versions,
+    attributes, bucket_policy, buckets, copy, delete, get, listing, multipart, parts, put, tagging,
+    versions,
 };
 
 /// What carries out the operations.
 #[derive(Debug, Clone)]
 pub(crate) struct Gateway {
     pub(crate) objects: Objects,
+    pub(crate) access: Access,
 }
 
 impl Gateway {
-    pub(crate) fn new(objects: Objects) -> Gateway {
-        Gateway { objects }
+    pub(crate) fn new(objects: Objects, access: Access) -> Gateway {
+        Gateway { objects, access }
     }
 
     /// What must hold of a name, where a request asks for something. The name is read only then.
@@ -81,6 +84,10 @@ operations! {
     put_object_tagging(PutObjectTaggingInput) -> PutObjectTaggingOutput: tagging::put;
     delete_object_tagging(DeleteObjectTaggingInput) -> DeleteObjectTaggingOutput: tagging::delete;
     get_bucket_tagging(GetBucketTaggingInput) -> GetBucketTaggingOutput: tagging::get_of_bucket;
+    get_bucket_policy(GetBucketPolicyInput) -> GetBucketPolicyOutput: bucket_policy::get;
+    put_bucket_policy(PutBucketPolicyInput) -> PutBucketPolicyOutput: bucket_policy::put;
+    delete_bucket_policy(DeleteBucketPolicyInput) -> DeleteBucketPolicyOutput: bucket_policy::delete;
+    get_bucket_policy_status(GetBucketPolicyStatusInput) -> GetBucketPolicyStatusOutput: bucket_policy::status;
     put_bucket_tagging(PutBucketTaggingInput) -> PutBucketTaggingOutput: tagging::put_of_bucket;
     delete_bucket_tagging(DeleteBucketTaggingInput) -> DeleteBucketTaggingOutput: tagging::delete_of_bucket;
 }

@@ -6,7 +6,7 @@
 //!
 //! * `door` is what a request passes first and an answer last: refusals that `s3s` does not make, request ids.
 //! * `gateway` has a method for each operation; what is not there answers `NotImplemented` with its name.
-//! * [`Keys`] is who may ask: one pair of keys, from the environment or a file.
+//! * `access` asks `slotcast-node` who signs a request, and whether they may do what `actions` says that it does.
 //!
 //! Nothing is kept here: all state is in the registers of names, so that every node of a cluster can serve every request.
 #![allow(
@@ -19,8 +19,11 @@
     reason = "answers of S3 have dozens of fields, of which each operation fills some"
 )]
 
+mod access;
+mod actions;
 mod algorithm;
 mod attributes;
+mod bucket_policy;
 mod buckets;
 mod checksums;
 mod chunks;
@@ -32,7 +35,6 @@ mod door;
 mod errors;
 mod gateway;
 mod get;
-mod keys;
 mod listing;
 mod multipart;
 mod names;
@@ -43,5 +45,4 @@ mod tagging;
 mod versions;
 
 pub use door::gateway;
-pub use keys::{Keys, KeysError};
 pub use names::{NoBucketName, bucket_for_s3};

@@ -172,7 +172,7 @@ pub(crate) fn run_load(
     }
     let size = usize::try_from(size).unwrap_or(most);
     let contents = Contents::new(size)?;
-    let client = Client::new(&load.node);
+    let client = Client::new(&load.node)?;
     let put_url = client.url(&put_path(load.size.as_bytes(), load.replicas));
 
     let mut urls = Vec::new();
@@ -235,7 +235,7 @@ fn measure(load: &Load, stop: &AtomicBool, work: &Work<'_>) -> Found {
     thread::scope(|scope| {
         for _ in 0..load.concurrency {
             scope.spawn(|| {
-                let client = Client::new(&load.node);
+                let Ok(client) = Client::new(&load.node) else { return };
                 let mut own = Vec::new();
                 let mut buffer = Vec::new();
                 while !is_over() {

@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let client = Client::new(&arguments.node);
+    let client = Client::new(&arguments.node)?;
     for object in &arguments.objects {
         object.must_be_object()?;
         let mut answer = client.get(&object.path_of(arguments.version.as_deref()))?;

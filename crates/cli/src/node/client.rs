@@ -1,11 +1,8 @@
 //! Speaks with a node.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use clap::Args;
 use slotcast_lab::InputError;
 use slotcast_node::http::ObjectDescription;
 use ureq::http::Response;
@@ -13,25 +10,10 @@ use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{Connector, DefaultConnector};
 use ureq::{Agent, Body};
 
+pub(crate) use super::connect::{DEFAULT_NODE, NodeOption};
 use super::hearing::Hearing;
 use super::place::{ObjectPlace, encoded};
-
-/// Where `slotcast serve` listens unless told otherwise.
-pub(crate) const DEFAULT_NODE: &str = "127.0.0.1:7480";
-
-/// Which node.
-#[derive(Debug, Args)]
-pub(crate) struct NodeOption {
-    /// The node to speak with
-    #[arg(long, value_name = "ADDRESS:PORT", env = "SLOTCAST_NODE", default_value = DEFAULT_NODE)]
-    node: String,
-}
-
-impl NodeOption {
-    pub(crate) fn at(address: SocketAddr) -> NodeOption {
-        NodeOption { node: address.to_string() }
-    }
-}
+use crate::failure::Failure;
 
 /// A key of a request that is the same in each retry: whoever lost an answer is told what came of it.
 pub(crate) fn new_key() -> Result<String, Box<InputError>> {
@@ -45,18 +27,18 @@ pub(crate) fn new_key() -> Result<String, Box<InputError>> {
 pub(crate) struct Client {
     agent: Agent,
     node: String,
+    origin: String,
     is_cut: Arc<AtomicBool>,
 }
 
 impl Client {
-    pub(crate) fn new(option: &NodeOption) -> Client {
-        let config = Agent::config_builder()
-            .http_status_as_error(false)
-            .timeout_connect(Some(Duration::from_secs(10)));
+    /// # Errors
+    /// If the keys or the certificates that it is to use cannot be read.
+    pub(crate) fn new(option: &NodeOption) -> Result<Client, Failure> {
         let is_cut = Arc::new(AtomicBool::new(false));
         let connector = DefaultConnector::new().chain(Hearing(is_cut.clone()));
-        let agent = Agent::with_parts(config.build(), connector, DefaultResolver::default());
-        Client { agent, node: option.node.clone(), is_cut }
+        let agent = Agent::with_parts(option.config()?, connector, DefaultResolver::default());
+        Ok(Client { agent, node: option.name().to_owned(), origin: option.place().origin, is_cut })
     }
 
     /// True once the node takes in no more of what is sent: it has answered, or gone.
@@ -65,7 +47,7 @@ impl Client {
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.node)
+        format!("{}{path}", self.origin)
     }
 
     pub(crate) fn agent(&self) -> &Agent {

@@ -74,7 +74,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let Arguments { from, to, recursive, names, version, .. } = arguments;
-    let client = Client::new(&arguments.node);
+    let client = Client::new(&arguments.node)?;
     let objects = || {
         from.iter().map(|place| match place {
             Place::Object(object) => Some(object.clone()),

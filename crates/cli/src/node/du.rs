@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let client = Client::new(&arguments.node);
+    let client = Client::new(&arguments.node)?;
     let mut places = arguments.places.clone();
     if places.is_empty() {
         let answer: BucketsAnswer = client.get_json("/v2/")?;

@@ -64,9 +64,9 @@ const PATH: &str = "/v1/collection";
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match &arguments.command {
-        Command::Status { json, node } => status(&Client::new(node), *json),
+        Command::Status { json, node } => status(&Client::new(node)?, *json),
         Command::Run { rounds, timeout, json, node } => {
-            let client = Client::new(node);
+            let client = Client::new(node)?;
             for _ in 0..*rounds {
                 let last = round(&client, *timeout)?;
                 match json {

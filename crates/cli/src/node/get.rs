@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let client = Client::new(&arguments.node);
+    let client = Client::new(&arguments.node)?;
     let mut answer = client.get(&format!("/v1/content/{}", arguments.address))?;
     let length = answer.body().content_length();
     let bar = Bar::new(length.unwrap_or(0));

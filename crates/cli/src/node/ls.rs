@@ -65,7 +65,7 @@ fn line(object: &ObjectAnswer, long: bool) -> String {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let client = Client::new(&arguments.node);
+    let client = Client::new(&arguments.node)?;
     let Some(place) = &arguments.place else {
         let answer: BucketsAnswer = client.get_json("/v2/")?;
         for bucket in answer.buckets {

@@ -28,7 +28,7 @@ impl AtATime {
     ) -> Result<(), Failure> {
         let (items, is_over) = (Mutex::new(items), AtomicBool::new(false));
         let one = || {
-            let client = Client::new(node);
+            let client = Client::new(node)?;
             while !is_over.load(Ordering::Relaxed) {
                 let next = items.lock().map_err(|_| panicked())?.next();
                 let Some(item) = next else { break };

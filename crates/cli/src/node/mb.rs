@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let place = &arguments.bucket;
     place.must_be_bucket()?;
-    let client = Client::new(&arguments.node);
+    let client = Client::new(&arguments.node)?;
     let versions = if arguments.versions { "on" } else { "off" };
     let replicas = arguments.replicas.map(|n| format!("&replicas={n}")).unwrap_or_default();
     let url = client.url(&format!("{}?versions={versions}{replicas}", place.path()));

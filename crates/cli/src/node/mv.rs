@@ -58,7 +58,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let Arguments { from, to, recursive, names, .. } = arguments;
-    let client = Client::new(&arguments.node);
+    let client = Client::new(&arguments.node)?;
     let copies = copies::within(&client, from, to, *recursive, names)?;
     let transfer = Transfer {
         conditions: &arguments.conditions,

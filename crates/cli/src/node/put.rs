@@ -132,7 +132,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let message = format!("a chunk is from {least} to {most} bytes, not {chunk_size}");
         return Err(InputError::plain(message).into());
     }
-    let client = Client::new(&arguments.node);
+    let client = Client::new(&arguments.node)?;
     let url = client.url(&put_path(chunk_size, arguments.replicas));
     for path in &arguments.files {
         let failed = |error: &dyn std::fmt::Display| {

@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let client = Client::new(&arguments.node);
+    let client = Client::new(&arguments.node)?;
     for place in &arguments.buckets {
         place.must_be_bucket()?;
     }

@@ -111,7 +111,7 @@ pub(super) fn delete_all(
     what: What,
     json: bool,
 ) -> Result<u64, Failure> {
-    let client = Client::new(node);
+    let client = Client::new(node)?;
     let of_all = what == What::Versions;
     let found = Names::new(&client, place).matching(glob).with_versions(of_all).objects();
     let (bar, count) = (Bar::new(0), AtomicU64::new(0));
@@ -129,7 +129,7 @@ pub(super) fn delete_all(
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let client = Client::new(&arguments.node);
+    let client = Client::new(&arguments.node)?;
     let Arguments { recursive, json, version, if_version, .. } = arguments;
     let mut count = 0;
     for place in &arguments.objects {

@@ -2,14 +2,16 @@
 
 use std::env;
 use std::fmt::{self, Write};
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::Args;
 use slotcast_lab::InputError;
+use slotcast_node::access::{Keys, KeysError};
 use slotcast_node::http::Gateway;
-use slotcast_s3::{Keys, KeysError, bucket_for_s3};
+use slotcast_s3::bucket_for_s3;
 
 use crate::failure::Failure;
 
@@ -27,7 +29,7 @@ const BUCKET: &str = "SLOTCAST_BUCKET";
 #[derive(Debug, Args)]
 #[command(next_help_heading = "S3")]
 pub(crate) struct S3Options {
-    /// Serve S3 too, at this address; also without this option where SLOTCAST_ACCESS_KEY is set, unless this is `off`
+    /// Serve S3 at this address, or not at all [default: 127.0.0.1:9000, if that is free]
     #[arg(long, value_name = "ADDRESS:PORT|off", num_args = 0..=1, default_missing_value = DEFAULT)]
     s3: Option<Place>,
 }
@@ -52,17 +54,25 @@ impl FromStr for Place {
     }
 }
 
+/// The root of a node: whoever has these keys may do everything.
+#[derive(Debug)]
+pub(crate) struct Root {
+    pub(crate) keys: Keys,
+    /// They come from the environment, and so were meant.
+    pub(crate) is_given: bool,
+    /// A secret key that was just made, and where it is kept.
+    made: Option<(String, PathBuf)>,
+}
+
 /// S3 is about to be served.
 pub(crate) struct S3 {
     address: SocketAddr,
-    access: String,
-    /// A secret key that was just made, and where it is kept.
-    made: Option<(String, PathBuf)>,
     bucket: Option<String>,
     gateway: Gateway,
 }
 
-fn variable(name: &str) -> Result<Option<String>, Failure> {
+/// A variable of the environment that is not empty.
+pub(super) fn variable(name: &str) -> Result<Option<String>, Failure> {
     match env::var(name) {
         Ok(value) if value.is_empty() => Ok(None),
         Ok(value) => Ok(Some(value)),
@@ -77,12 +87,12 @@ fn wrong(message: impl fmt::Display, help: impl Into<String>) -> Failure {
     InputError::plain(message.to_string()).with_help(Some(help.into())).into()
 }
 
-/// The keys that the environment has, or those in the folder of the store.
-fn keys(data: Option<&Path>) -> Result<(Keys, Option<(String, PathBuf)>), Failure> {
+/// The pair of keys that the environment has.
+pub(super) fn keys_of_environment() -> Result<Option<Keys>, Failure> {
     match (variable(ACCESS_KEY)?, variable(SECRET_KEY)?) {
         (Some(access), Some(secret)) => {
             let help = format!("the keys are those of {ACCESS_KEY} and {SECRET_KEY}");
-            Keys::new(access, secret).map(|keys| (keys, None)).map_err(|error| wrong(error, help))
+            Keys::new(access, secret).map(Some).map_err(|error| wrong(error, help))
         }
         (Some(_), None) => {
             Err(wrong(format!("{ACCESS_KEY} is set, and {SECRET_KEY} is not"), "set both"))
@@ -90,82 +100,106 @@ fn keys(data: Option<&Path>) -> Result<(Keys, Option<(String, PathBuf)>), Failur
         (None, Some(_)) => {
             Err(wrong(format!("{SECRET_KEY} is set, and {ACCESS_KEY} is not"), "set both"))
         }
-        (None, None) => {
-            let Some(data) = data else {
-                let message = "S3 needs keys, and all nodes of a cluster the same";
-                return Err(wrong(message, format!("set {ACCESS_KEY} and {SECRET_KEY}")));
-            };
-            let path = data.join(KEYS);
-            let io = |error: std::io::Error| KeysError::Io(path.clone(), error);
-            let found = std::fs::create_dir_all(data).map_err(io);
-            let found = found.and_then(|()| Keys::in_file(&path));
-            let help = format!("or set {ACCESS_KEY} and {SECRET_KEY}");
-            let (keys, made) = found.map_err(|error| wrong(error, help))?;
-            Ok((keys, made.map(|secret| (secret, path))))
+        (None, None) => Ok(None),
+    }
+}
+
+impl Root {
+    /// The keys that the environment has; or those in the folder of the store, which are made there if `makes`.
+    ///
+    /// # Errors
+    /// If there is half a pair, or the file cannot be used.
+    pub(crate) fn find(data: Option<&Path>, makes: bool) -> Result<Option<Root>, Failure> {
+        if let Some(keys) = keys_of_environment()? {
+            return Ok(Some(Root { keys, is_given: true, made: None }));
         }
+        let Some(data) = data else { return Ok(None) };
+        let path = data.join(KEYS);
+        if !makes && !path.exists() {
+            return Ok(None);
+        }
+        let io = |error: std::io::Error| KeysError::Io(path.clone(), error);
+        let found = std::fs::create_dir_all(data).map_err(io);
+        let found = found.and_then(|()| Keys::in_file(&path));
+        let help = format!("or set {ACCESS_KEY} and {SECRET_KEY}");
+        let (keys, made) = found.map_err(|error| wrong(error, help))?;
+        Ok(Some(Root { keys, is_given: false, made: made.map(|secret| (secret, path)) }))
     }
 }
 
 impl S3Options {
-    /// What is to be served, if anything: `data` is the folder of the store, where keys can be kept.
+    /// What is to be served, if anything.
     ///
     /// # Errors
-    /// If the address is taken, or keys or bucket are none.
-    pub(crate) fn open(&self, data: Option<&Path>) -> Result<Option<S3>, Failure> {
-        let bucket = variable(BUCKET)?;
-        let is_meant = variable(ACCESS_KEY)?.is_some() || variable(SECRET_KEY)?.is_some();
-        let address = match self.s3 {
+    /// If the address was asked for and is taken, or the bucket is none.
+    pub(crate) fn open(&self) -> Result<Option<S3>, Failure> {
+        let (address, is_asked_for) = match self.s3 {
             Some(Place::Off) => return Ok(None),
-            Some(Place::At(address)) => address,
-            None if is_meant || bucket.is_some() => DEFAULT.parse().expect("an address"),
-            None => return Ok(None),
+            Some(Place::At(address)) => (address, true),
+            None => (DEFAULT.parse().expect("an address"), false),
         };
+        let bucket = variable(BUCKET)?;
         let name = match &bucket {
             Some(bucket) => {
                 Some(bucket_for_s3(bucket).map_err(|error| wrong(error, format!("see {BUCKET}")))?)
             }
             None => None,
         };
-        let listener = listen_at(address)?;
+        let listener = match TcpListener::bind(address) {
+            Ok(listener) => listener,
+            Err(error) if error.kind() == ErrorKind::AddrInUse && !is_asked_for => {
+                eprintln!(
+                    "Warning: S3 is not served, since something else listens at {address}: give --s3 ADDRESS:PORT \
+                     another port, or --s3 off"
+                );
+                return Ok(None);
+            }
+            Err(error) => {
+                let message = format!("cannot serve S3 at {address}: {error}");
+                return Err(wrong(message, "give --s3 another address"));
+            }
+        };
         let address = listener.local_addr().unwrap_or(address);
-        if !address.ip().is_loopback() {
-            eprintln!(
-                "Warning: S3 at {address} asks for signatures, and encrypts nothing: whoever is on the way can read \
-                 all content"
-            );
-        }
-        let (keys, made) = keys(data)?;
-        let access = keys.access().to_owned();
-        let gateway = slotcast_s3::gateway(listener, keys, name);
-        Ok(Some(S3 { address, access, made, bucket, gateway }))
+        let gateway = slotcast_s3::gateway(listener, name);
+        Ok(Some(S3 { address, bucket, gateway }))
+    }
+
+    /// Whether it was asked for.
+    pub(crate) fn is_asked_for(&self) -> bool {
+        matches!(self.s3, Some(Place::At(_)))
+    }
+
+    /// Whether it was said that it is not to be served.
+    pub(crate) fn is_off(&self) -> bool {
+        self.s3 == Some(Place::Off)
+    }
+
+    /// What is missing where S3 is asked for and there is no root.
+    pub(crate) fn needs_keys() -> Failure {
+        let message = "S3 needs keys, and all nodes of a cluster the same";
+        wrong(message, format!("set {ACCESS_KEY} and {SECRET_KEY}"))
     }
 }
 
-fn listen_at(address: SocketAddr) -> Result<TcpListener, Failure> {
-    let help = match address.to_string() == DEFAULT {
-        true => format!(
-            "it is the usual port of S3: give --s3 ADDRESS:PORT another one, or --s3 off, where {ACCESS_KEY} is set for \
-             something else"
-        ),
-        false => "give --s3 another address".into(),
-    };
-    TcpListener::bind(address)
-        .map_err(|error| wrong(format!("cannot serve S3 at {address}: {error}"), help))
-}
-
 impl S3 {
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// For people, and what serves it.
-    pub(crate) fn parts(self) -> (String, Gateway) {
-        let S3 { address, access, made, bucket, gateway } = self;
-        let mut text = format!("\nS3 at http://{address}, access key {access}\n");
-        if let Some((secret, path)) = made {
+    pub(crate) fn parts(self, root: &Root, scheme: &str) -> (String, Gateway) {
+        let S3 { address, bucket, gateway } = self;
+        let access = root.keys.access();
+        let mut text = format!("\nS3 at {scheme}://{address}, access key {access}\n");
+        if let Some((secret, path)) = &root.made {
             // Writing to a string does not fail.
             let _ = write!(
                 text,
                 "The secret key is new, and shown this once:\n\n\
                  \x20 export AWS_ACCESS_KEY_ID={access}\n\
                  \x20 export AWS_SECRET_ACCESS_KEY={secret}\n\
-                 \x20 export AWS_ENDPOINT_URL=http://{address} AWS_REGION=us-east-1\n\n\
+                 \x20 export AWS_ENDPOINT_URL={scheme}://{address} AWS_REGION=us-east-1\n\n\
                  It is kept in {}.\n",
                 path.display()
             );

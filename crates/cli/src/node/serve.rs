@@ -8,13 +8,13 @@ use std::process::ExitCode;
 use clap::Args;
 use slotcast_lab::InputError;
 use slotcast_node::cluster::NodeFile;
-use slotcast_node::http::Gateway;
 use slotcast_node::{Limits, MIN_RATE, Node, StartError, http};
 use slotcast_units::{Rate, Span};
 
 use super::http_options::{HttpOptions, timeout};
 use super::log::LogOptions;
-use super::s3_options::{S3, S3Options};
+use super::s3_options::S3Options;
+use super::security_options::{Places, SecurityOptions};
 use crate::VERSION;
 use crate::failure::{Failure, Outcome};
 
@@ -25,7 +25,7 @@ Examples:
   slotcast serve                               nine targets under ./slotcast-data
   slotcast serve --data /mnt/disk --targets 12
   slotcast serve --config node.toml            one node of a cluster of several processes or hosts
-  slotcast serve --s3                          S3 at 127.0.0.1:9000 too; makes a key, and shows it once
+  slotcast serve --s3 127.0.0.1:9001           S3 at another port than 9000
 
 Then, from another terminal:
   slotcast put FILE                            prints the address of what it stored
@@ -70,6 +70,9 @@ pub(crate) struct Arguments {
     s3: S3Options,
 
     #[command(flatten)]
+    security: SecurityOptions,
+
+    #[command(flatten)]
     http: HttpOptions,
 
     #[command(flatten)]
@@ -94,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let log = arguments.log.start();
     let _log = log.map_err(|error| Failure::Output("the log".into(), error))?;
     match &arguments.config {
-        Some(path) => join(path, &arguments.s3),
+        Some(path) => join(path, arguments),
         None => alone(arguments),
     }
 }
@@ -111,25 +114,16 @@ fn listen_at(address: SocketAddr, option: &str) -> Result<TcpListener, Box<Input
     })
 }
 
-/// Says what it means to listen for others than those on this machine.
-fn warn_of_others(address: SocketAddr) {
-    if !address.ip().is_loopback() {
-        eprintln!(
-            "Warning: everybody who reaches {address} may read and write all content: HTTP asks nobody who \
-             they are, and encrypts nothing"
-        );
-    }
-}
-
 /// One node of a cluster.
-fn join(path: &Path, s3: &S3Options) -> Outcome {
+fn join(path: &Path, arguments: &Arguments) -> Outcome {
     let file = NodeFile::read(path).map_err(super::cluster::wrong_file)?;
     if let Some(warning) = &file.warning {
         eprintln!("Warning: {warning}");
     }
     let listener = listen_at(file.http, "http")?;
-    warn_of_others(file.http);
-    let (about_s3, gateways) = parts(s3.open(None)?);
+    let address = listener.local_addr().unwrap_or(file.http);
+    let places = Places { http: (address, "http"), data: None };
+    let (front, about) = arguments.security.front(&arguments.s3, listener, &places)?;
     tracing::info!(
         version = VERSION,
         config = %path.display(),
@@ -144,13 +138,12 @@ fn join(path: &Path, s3: &S3Options) -> Outcome {
         "starting"
     );
     let node = Node::join(&file, SEGMENT_SIZE).map_err(|error| not_started(&error))?;
-    let address = listener.local_addr().unwrap_or(file.http);
     let told = || {
         // Nobody may be listening to this, and that is no reason to stop.
         let _ = writeln!(
             io::stdout(),
             "{}: node {} of {} in epoch {}, {} targets, datagrams at {}, http://{address}\n\n\
-             \x20 slotcast status --node {address}    how it is, and whom it hears\n{about_s3}\n\
+             \x20 slotcast status --node {address}    how it is, and whom it hears\n{about}\n\
              Ctrl-C stops it.",
             file.name,
             file.node,
@@ -160,12 +153,7 @@ fn join(path: &Path, s3: &S3Options) -> Outcome {
             file.listen,
         );
     };
-    served(address, http::serve(node, listener, gateways, told))
-}
-
-/// What is said of S3, and what serves it.
-fn parts(s3: Option<S3>) -> (String, Vec<Gateway>) {
-    s3.map(S3::parts).map_or((String::new(), Vec::new()), |(text, gateway)| (text, vec![gateway]))
+    served(address, http::serve(node, front, told))
 }
 
 /// Exit status of a node that cannot go on: whoever looks after it starts it anew.
@@ -222,8 +210,9 @@ fn alone(arguments: &Arguments) -> Outcome {
         return Err(InputError::plain(message).with_help(help).into());
     }
     let listener = listen_at(*listen, "--listen")?;
-    warn_of_others(*listen);
-    let (about_s3, gateways) = parts(arguments.s3.open(Some(data))?);
+    let address = listener.local_addr().unwrap_or(*listen);
+    let places = Places { http: (address, "--listen"), data: Some(data) };
+    let (front, about) = arguments.security.front(&arguments.s3, listener, &places)?;
     tracing::info!(
         version = VERSION,
         data = %data.display(),
@@ -233,7 +222,6 @@ fn alone(arguments: &Arguments) -> Outcome {
         "starting"
     );
     let node = Node::start(&config).map_err(|error| not_started(&error))?;
-    let address = listener.local_addr().unwrap_or(*listen);
     let told = || {
         // Nobody may be listening to this, and that is no reason to stop.
         let _ = writeln!(
@@ -241,10 +229,10 @@ fn alone(arguments: &Arguments) -> Outcome {
             "{targets} targets under {}, {replicas} replicas, at http://{address}\n\n\
              \x20 slotcast put FILE         stores a file and prints its address\n\
              \x20 slotcast get ADDRESS      writes it to standard output\n\
-             \x20 slotcast status           how the targets are\n{about_s3}\n\
+             \x20 slotcast status           how the targets are\n{about}\n\
              Ctrl-C stops it.",
             data.display(),
         );
     };
-    served(address, http::serve(node, listener, gateways, told))
+    served(address, http::serve(node, front, told))
 }

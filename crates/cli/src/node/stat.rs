@@ -74,7 +74,7 @@ impl FromStr for What {
 const MAX_LISTED: u64 = 64;
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let client = Client::new(&arguments.node);
+    let client = Client::new(&arguments.node)?;
     let version = arguments.version.as_deref();
     match &arguments.what {
         What::Place(place) if place.name.is_empty() => {

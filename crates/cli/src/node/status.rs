@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let status: NodeStatus = Client::new(&arguments.node).get_json("/v1/status")?;
+    let status: NodeStatus = Client::new(&arguments.node)?.get_json("/v1/status")?;
     if arguments.json {
         let text = serde_json::to_string_pretty(&status).unwrap_or_default();
         print(&format!("{text}\n"))?;

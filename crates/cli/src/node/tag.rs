@@ -66,7 +66,7 @@ pub(super) fn pair(text: &str) -> Result<(String, String), String> {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let Arguments { object, tags, remove, clear, version, if_version, .. } = arguments;
     object.must_be_object()?;
-    let client = Client::new(&arguments.node);
+    let client = Client::new(&arguments.node)?;
     let path = object.path_of(version.as_deref());
     let mut described: Option<ObjectDescription> = None;
     if *clear {

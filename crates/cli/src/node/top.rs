@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         return Err(InputError::plain(message).into());
     }
     let interval = Duration::from_nanos(arguments.interval.as_ns());
-    let client = Client::new(&arguments.node);
+    let client = Client::new(&arguments.node)?;
     let stop = stop_at_ctrl_c()?;
     let mut before: NodeStatus = client.get_json("/v1/status")?;
     let mut looked = Instant::now();

@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let client = Client::new(&arguments.node);
+    let client = Client::new(&arguments.node)?;
     for place in &arguments.objects {
         place.must_be_object()?;
         let versions = versions_of(&client, place)?;

@@ -63,7 +63,7 @@ pub(super) fn bucket_of(
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let place = &arguments.bucket;
     place.must_be_bucket()?;
-    let client = Client::new(&arguments.node);
+    let client = Client::new(&arguments.node)?;
     let bucket: BucketAnswer = match arguments.keeps {
         None => bucket_of(&client, place)?,
         Some(keeps) => {

@@ -18,6 +18,8 @@ pub(crate) struct Served {
     pub(crate) node: String,
     /// What it said when it began to serve.
     pub(crate) told: String,
+    /// The environment that it has, and commands that are run against it.
+    variables: Vec<(String, String)>,
 }
 
 impl Served {
@@ -37,6 +39,7 @@ impl Served {
                     .iter()
                     .flatten(),
             )
+            .args((!more.contains(&"--s3")).then_some(["--s3", "off"]).iter().flatten())
             .envs(variables.iter().copied())
             .stdout(Stdio::piped())
             .stderr(fs::File::create(data.with_extension("log")).expect("room"))
@@ -49,12 +52,25 @@ impl Served {
         {}
         let line = told.lines().next().unwrap_or("");
         let node = line.trim().rsplit("http://").next().expect("an address").to_owned();
-        Served { process, node, told }
+        let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        Served { process, node, told, variables: variables.collect() }
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_slotcast"))
             .args(arguments)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .env("SLOTCAST_NODE", &self.node)
+            .stdin(Stdio::null())
+            .output()
+            .expect("it runs")
+    }
+
+    /// The same without what its environment has, but with these variables.
+    pub(crate) fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_slotcast"))
+            .args(arguments)
+            .envs(variables.iter().copied())
             .env("SLOTCAST_NODE", &self.node)
             .stdin(Stdio::null())
             .output()

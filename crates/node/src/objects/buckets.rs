@@ -84,6 +84,7 @@ pub(crate) async fn make_bucket(
         created: now_ms(),
         is_sealed: false,
         tags: BTreeMap::new(),
+        policy: None,
     };
     let put = Operation::Put(Entry::Bucket(bucket.clone()));
     match change(node, name, key, (put, Condition::Absent)).await? {

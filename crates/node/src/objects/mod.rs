@@ -140,7 +140,7 @@ async fn ask(node: &Node, request: NameRequest) -> Result<NameAnswer> {
     }
 }
 
-async fn read(node: &Node, key: Key) -> Result<Option<NameRecord>> {
+pub(crate) async fn read(node: &Node, key: Key) -> Result<Option<NameRecord>> {
     match ask(node, NameRequest::Read(key)).await? {
         NameAnswer::Says(record) => Ok(record),
         _ => Err(ObjectError::STOPPED),
@@ -158,7 +158,7 @@ fn changed(answer: &NameAnswer) -> Result<Outcome> {
 }
 
 /// Changes what a name says.
-async fn update(node: &Node, key: Key, request: Request<Entry>) -> Result<Outcome> {
+pub(crate) async fn update(node: &Node, key: Key, request: Request<Entry>) -> Result<Outcome> {
     changed(&ask(node, NameRequest::Update(key, request)).await?)
 }
 

@@ -1,26 +1,48 @@
-//! The keys of the gateway.
+//! Pairs of keys: an access key, which names somebody, and a secret key, which proves it.
 
+use std::fmt;
 use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use data_encoding::{BASE32_NOPAD, BASE64URL_NOPAD};
-use s3s::auth::{S3Auth, SecretKey};
-use s3s::{S3Result, s3_error};
+use zeroize::Zeroizing;
 
-/// The pair of keys that requests are signed with.
+use super::secret_file::{self, SecretFileError};
+
+/// A secret: it is never shown, and overwritten in memory when it is given up.
 #[derive(Clone)]
-pub struct Keys {
-    access: String,
-    secret: SecretKey,
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    /// This secret.
+    pub fn new(text: String) -> Secret {
+        Secret(Zeroizing::new(text))
+    }
+
+    /// The secret itself.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether `text` is it. How long that takes says nothing of where they differ: hashes are compared, and these in
+    /// constant time.
+    pub fn is(&self, text: &str) -> bool {
+        blake3::hash(self.0.as_bytes()) == blake3::hash(text.as_bytes())
+    }
 }
 
-impl std::fmt::Debug for Keys {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The secret is never shown.
-        f.debug_struct("Keys").field("access", &self.access).finish_non_exhaustive()
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
     }
+}
+
+/// A pair of keys.
+#[derive(Debug, Clone)]
+pub struct Keys {
+    access: String,
+    secret: Secret,
 }
 
 /// Why there are no keys.
@@ -34,21 +56,20 @@ pub enum KeysError {
     Secret(usize),
     /// The file can be read by others.
     #[error(
-        "others can read the keys in `{0}` (mode {1:03o}): run `chmod 600 {0}`, and make new keys if somebody did"
+        "others can read the keys in `{path}` (mode {1:03o}): run `chmod 600 {path}`, and make new keys if somebody did",
+        path = .0.display()
     )]
     Open(PathBuf, u32),
     /// The file is not as it was written.
     #[error(
-        "`{0}` does not have an access key and a secret key, a line each: remove it to have new keys made"
+        "`{}` does not have an access key and a secret key, a line each: remove it to have new keys made",
+        .0.display()
     )]
     Damaged(PathBuf),
     /// The file cannot be read or written.
-    #[error("the keys in `{0}`: {1}")]
+    #[error("the keys in `{path}`: {1}", path = .0.display())]
     Io(PathBuf, io::Error),
 }
-
-/// The mode of the file.
-const MODE: u32 = 0o600;
 
 impl Keys {
     /// These keys.
@@ -63,7 +84,7 @@ impl Keys {
         if !(8..=128).contains(&secret.len()) {
             return Err(KeysError::Secret(secret.len()));
         }
-        Ok(Keys { access, secret: secret.into() })
+        Ok(Keys { access, secret: Secret::new(secret) })
     }
 
     /// The keys in the file at `path`; new ones, which are written there, if there is none. Gives the secret key where it is
@@ -73,68 +94,67 @@ impl Keys {
     /// If others can read the file, it is damaged, or cannot be read or written.
     pub fn in_file(path: &Path) -> Result<(Keys, Option<String>), KeysError> {
         let wrong = |error| KeysError::Io(path.to_owned(), error);
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Keys::make(path).map(|(keys, secret)| (keys, Some(secret)));
-            }
-            Err(error) => return Err(wrong(error)),
-        };
-        let mode = fs::metadata(path).map_err(wrong)?.permissions().mode() & 0o777;
-        if mode & 0o077 != 0 {
-            return Err(KeysError::Open(path.to_owned(), mode));
+        match fs::exists(path) {
+            Ok(true) => Keys::from_file(path).map(|keys| (keys, None)),
+            Ok(false) => Keys::make(path).map(|(keys, secret)| (keys, Some(secret))),
+            Err(error) => Err(wrong(error)),
         }
+    }
+
+    /// The keys in the file at `path`: an access key and a secret key, a line each.
+    ///
+    /// # Errors
+    /// If others can read the file, it is damaged, or cannot be read.
+    pub fn from_file(path: &Path) -> Result<Keys, KeysError> {
+        let text = secret_file::read(path).map_err(|error| match error {
+            SecretFileError::Open(mode) => KeysError::Open(path.to_owned(), mode),
+            SecretFileError::Io(error) => KeysError::Io(path.to_owned(), error),
+        })?;
         let mut lines = text.lines();
         let damaged = || KeysError::Damaged(path.to_owned());
         let (Some(access), Some(secret), None) = (lines.next(), lines.next(), lines.next()) else {
             return Err(damaged());
         };
-        let keys = Keys::new(access.to_owned(), secret.to_owned()).map_err(|_| damaged())?;
-        Ok((keys, None))
+        Keys::new(access.to_owned(), secret.to_owned()).map_err(|_| damaged())
+    }
+
+    /// A pair that nobody has had before.
+    ///
+    /// # Errors
+    /// If the system gives no random numbers.
+    pub fn random() -> io::Result<Keys> {
+        let mut random = Zeroizing::new([0; 42]);
+        getrandom::fill(&mut *random).map_err(io::Error::other)?;
+        let (first, second) = random.split_at(12);
+        let secret = Secret::new(BASE64URL_NOPAD.encode(second));
+        Ok(Keys { access: BASE32_NOPAD.encode(first), secret })
     }
 
     /// Makes new keys, and writes them to a file that only its owner can read. It is there whole, or not at all.
     fn make(path: &Path) -> Result<(Keys, String), KeysError> {
         let wrong = |error| KeysError::Io(path.to_owned(), error);
-        let mut random = [0; 42];
-        getrandom::fill(&mut random).map_err(|error| wrong(io::Error::other(error)))?;
-        let (first, second) = random.split_at(12);
-        let (access, secret) = (BASE32_NOPAD.encode(first), BASE64URL_NOPAD.encode(second));
-        let new = path.with_extension("new");
-        // What is left of an earlier attempt has a mode of its own.
-        let _ = fs::remove_file(&new);
-        let mut file = fs::OpenOptions::new();
-        let mut file = file.write(true).create_new(true).mode(MODE).open(&new).map_err(wrong)?;
-        file.write_all(format!("{access}\n{secret}\n").as_bytes()).map_err(wrong)?;
-        file.sync_all().map_err(wrong)?;
-        fs::rename(&new, path).map_err(wrong)?;
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(wrong)?;
-        }
-        Ok((Keys::new(access, secret.clone())?, secret))
+        let keys = Keys::random().map_err(wrong)?;
+        let secret = keys.secret.expose().to_owned();
+        let text = Zeroizing::new(format!("{}\n{secret}\n", keys.access));
+        secret_file::write(path, text.as_bytes()).map_err(wrong)?;
+        Ok((keys, secret))
     }
 
     /// The access key, which is no secret.
     pub fn access(&self) -> &str {
         &self.access
     }
-}
 
-#[async_trait::async_trait]
-impl S3Auth for Keys {
-    async fn get_secret_key(&self, access_key: &str) -> S3Result<SecretKey> {
-        match access_key == self.access {
-            true => Ok(self.secret.clone()),
-            false => Err(s3_error!(
-                InvalidAccessKeyId,
-                "The AWS Access Key Id you provided does not exist in our records."
-            )),
-        }
+    /// The secret key.
+    pub fn secret(&self) -> &Secret {
+        &self.secret
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]

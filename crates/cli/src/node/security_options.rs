@@ -1,0 +1,150 @@
+//! Whom a node serves, and how it finds out who they are.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use slotcast_lab::InputError;
+use slotcast_node::access::{AccessConfig, Demand, MasterKey, MasterKeySource};
+use slotcast_node::http::{Front, Gateway};
+
+use super::s3_options::{Root, S3Options, variable};
+use crate::failure::Failure;
+
+/// In the folder of a store: what secret keys of users are sealed with.
+const MASTER_KEY_FILE: &str = "master-key";
+
+const MASTER_KEY: &str = "SLOTCAST_MASTER_KEY";
+
+/// Whom a node serves.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Security")]
+pub(crate) struct SecurityOptions {
+    /// Serve native HTTP to everybody who reaches its address, be it of the loopback or not: they may read, change and
+    /// delete everything, and are asked for nothing. For a network in which everybody may do that anyway
+    #[arg(long)]
+    insecure: bool,
+
+    /// Let everybody read /metrics, /healthz and /readyz, and not only this machine and whoever has credentials
+    #[arg(long)]
+    open_metrics: bool,
+
+    /// What secret keys of users are sealed with, in a file that only its owner can read; SLOTCAST_MASTER_KEY has it
+    /// otherwise, or `master-key` in the folder of the store
+    #[arg(long, value_name = "FILE")]
+    master_key: Option<PathBuf>,
+}
+
+/// Where a node is about to listen.
+pub(crate) struct Places<'a> {
+    /// Where native HTTP is to be served, and the option or the setting that says so.
+    pub(crate) http: (SocketAddr, &'a str),
+    /// The folder of the store, where keys can be kept; none of a node of a cluster.
+    pub(crate) data: Option<&'a Path>,
+}
+
+fn wrong(message: impl std::fmt::Display, help: &str) -> Failure {
+    InputError::plain(message.to_string()).with_help(Some(help.into())).into()
+}
+
+impl SecurityOptions {
+    fn master_key(&self, data: Option<&Path>) -> Result<MasterKeySource, Failure> {
+        let help = "`slotcast key` prints one; all nodes of a cluster have the same";
+        let found = match (&self.master_key, variable(MASTER_KEY)?, data) {
+            (Some(path), _, _) => MasterKey::from_file(path),
+            (None, Some(text), _) => MasterKey::read(&text),
+            (None, None, Some(data)) => {
+                return Ok(MasterKeySource::in_file(data.join(MASTER_KEY_FILE)));
+            }
+            (None, None, None) => return Ok(MasterKeySource::None),
+        };
+        found.map(MasterKeySource::Key).map_err(|error| wrong(error, help))
+    }
+
+    /// When native HTTP asks for credentials.
+    fn demand(
+        &self,
+        root: Option<&Root>,
+        (address, option): (SocketAddr, &str),
+    ) -> Result<Demand, Failure> {
+        match root {
+            Some(root) if root.is_given && self.insecure => Err(wrong(
+                "--insecure serves everybody, and SLOTCAST_ACCESS_KEY is set",
+                "leave one of them away",
+            )),
+            Some(root) if root.is_given => Ok(Demand::Always),
+            _ if self.insecure => {
+                eprintln!(
+                    "Warning: --insecure: everybody who reaches {address} may read, change and delete everything: HTTP asks \
+                     nobody who they are"
+                );
+                Ok(Demand::Never)
+            }
+            _ if address.ip().is_loopback() => Ok(Demand::IfUsers),
+            Some(_) => Ok(Demand::Always),
+            None => Err(wrong(
+                format!(
+                    "{address} can be reached from other machines, and there are no keys to ask them for"
+                ),
+                &format!(
+                    "set SLOTCAST_ACCESS_KEY and SLOTCAST_SECRET_KEY; or give {option} an address of the loopback; or \
+                     --insecure, with which everybody who reaches it may do everything"
+                ),
+            )),
+        }
+    }
+
+    /// What is served and to whom, and what is said of that.
+    ///
+    /// # Errors
+    /// If an address is taken, keys are missing or wrong, or everybody could do everything without that being said.
+    pub(crate) fn front(
+        &self,
+        s3: &S3Options,
+        listener: std::net::TcpListener,
+        places: &Places<'_>,
+    ) -> Result<(Front, String), Failure> {
+        let Places { http, data } = *places;
+        // Nodes of a cluster need the same keys, which only the environment can give them.
+        let has_keys = data.is_some() || Root::find(None, false)?.is_some();
+        if !has_keys && s3.is_asked_for() {
+            return Err(S3Options::needs_keys());
+        }
+        let served = if has_keys { s3.open()? } else { None };
+        let root = Root::find(data, served.is_some())?;
+        let demand = self.demand(root.as_ref(), http)?;
+        let elsewhere = |address: SocketAddr| !address.ip().is_loopback();
+        if demand == Demand::Always && elsewhere(http.0) {
+            warn_of_listeners("HTTP", http.0);
+        }
+        let (mut about, mut gateways): (String, Vec<Gateway>) = Default::default();
+        match (served, &root) {
+            (Some(served), Some(root)) => {
+                if elsewhere(served.address()) {
+                    warn_of_listeners("S3", served.address());
+                }
+                let (text, gateway) = served.parts(root, "http");
+                (about, gateways) = (text, vec![gateway]);
+            }
+            _ if !has_keys && !s3.is_off() => {
+                about = "\nS3 is not served: it needs SLOTCAST_ACCESS_KEY and SLOTCAST_SECRET_KEY, the same at all nodes.\n".into();
+            }
+            _ => {}
+        }
+        let access = AccessConfig {
+            root: root.map(|root| root.keys),
+            master_key: self.master_key(data)?,
+            demand,
+            open_metrics: self.open_metrics,
+        };
+        Ok((Front { listener, gateways, access }, about))
+    }
+}
+
+/// Says what it means to serve other machines without TLS.
+fn warn_of_listeners(what: &str, address: SocketAddr) {
+    eprintln!(
+        "Warning: {what} at {address} asks for credentials, and encrypts nothing: whoever is on the way can read them and all \
+         content"
+    );
+}
