@@ -15,7 +15,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use data_encoding::BASE64;
 use served::{Served, content, said};
@@ -157,7 +157,7 @@ fn signatures_of_chunks_are_checked() {
 fn checksums_that_follow_the_content_are_checked() {
     let folder = tempfile::tempdir().expect("a folder");
     let s3 = start(folder.path());
-    let put = |content: &[u8], trailer: &str| {
+    let sent = |content: &[u8], trailer: &str, in_chunks: bool| {
         let length = content.len().to_string();
         let headers = [
             ("x-amz-decoded-content-length", &length[..]),
@@ -169,9 +169,14 @@ fn checksums_that_follow_the_content_are_checked() {
         let mut body = format!("{:x}\r\n", content.len()).into_bytes();
         body.extend_from_slice(content);
         body.extend_from_slice(format!("\r\n0\r\n{trailer}\r\n").as_bytes());
-        let head = format!("{header}Content-Length: {}\r\n\r\n", body.len());
+        let mut head = format!("{header}Content-Length: {}\r\n\r\n", body.len());
+        if in_chunks {
+            head = format!("{header}Transfer-Encoding: chunked\r\n\r\n{:x}\r\n", body.len());
+            body.extend_from_slice(b"\r\n0\r\n\r\n");
+        }
         s3.send(&[head.as_bytes(), &body].concat()).code()
     };
+    let put = |content: &[u8], trailer: &str| sent(content, trailer, false);
     // The check value of the catalogue of CRCs.
     let right =
         format!("x-amz-checksum-crc32:{}\r\n", BASE64.encode(&0xcbf4_3926_u32.to_be_bytes()));
@@ -179,6 +184,11 @@ fn checksums_that_follow_the_content_are_checked() {
     assert_eq!(s3.refused("GET /first/trailed", &[], b""), (404, "NoSuchKey".into()));
     assert_eq!(put(b"123456789", &right), (200, String::new()));
     assert_eq!(put(&content(3 << 20, 1), &right), (400, "BadDigest".into()));
+    assert_eq!(s3.done("GET /first/trailed", &[], b"").body, b"123456789");
+    s3.done("DELETE /first/trailed", &[], b"");
+    let wrong = sent(b"123456789", "x-amz-checksum-crc32:AAAAAA==\r\n", true);
+    assert_eq!(wrong, (400, "BadDigest".into()));
+    assert_eq!(sent(b"123456789", &right, true), (200, String::new()));
     assert_eq!(s3.done("GET /first/trailed", &[], b"").body, b"123456789");
 }
 
@@ -243,6 +253,36 @@ fn serve(data: &Path, more: &[&str], variables: &[(&str, &str)]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_slotcast"));
     let command = command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data).args(more);
     said(&command.envs(variables.iter().copied()).output().expect("it runs"))
+}
+
+#[test]
+fn a_usual_port_that_is_taken_is_told_and_no_reason_to_stop() {
+    // Somebody else who has it may give it back at any moment.
+    let Ok(_held) = TcpListener::bind("127.0.0.1:9000") else {
+        eprintln!("left out: something else has the port");
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log");
+    let mut process = Command::new(env!("CARGO_BIN_EXE_slotcast"))
+        .args(["serve", "--targets", "3", "--listen", "127.0.0.1:0", "--data"])
+        .arg(folder.path().join("data"))
+        .stdout(Stdio::piped())
+        .stderr(fs::File::create(&log).expect("room"))
+        .spawn()
+        .expect("it starts");
+    let out = BufReader::new(process.stdout.take().expect("a pipe"));
+    let told: Vec<String> = out
+        .lines()
+        .map(|line| line.expect("text"))
+        .take_while(|line| line != "Ctrl-C stops it.")
+        .collect();
+    process.kill().expect("it runs");
+    process.wait().expect("it ends");
+    assert!(told[0].contains("3 targets") && !told.concat().contains("S3 at"), "{told:?}");
+    let log = fs::read_to_string(&log).expect("it is there");
+    let warnings: Vec<&str> = log.lines().filter(|line| line.contains("Warning")).collect();
+    assert!(warnings.len() == 1 && warnings[0].contains("127.0.0.1:9000"), "{log}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(crate) async fn put(
 ) -> S3Result<S3Response<UploadPartOutput>> {
     refusals::check(&request.headers)?;
     let number = part_number(request.input.part_number)?;
-    let length = length(request.input.content_length)?;
+    let length = length(&request.headers, request.input.content_length)?;
     let content = request.input.body.take();
     let UploadPartInput { bucket, key, upload_id, .. } = &request.input;
     let (_, upload) = gateway.upload((bucket, key, upload_id)).await?;

@@ -1,5 +1,6 @@
 //! PutObject.
 
+use axum::http::HeaderMap;
 use s3s::dto::{ETag, PutObjectInput, PutObjectOutput};
 use s3s::{S3Request, S3Response, S3Result, s3_error};
 use slotcast_node::PutObject;
@@ -14,12 +15,15 @@ use crate::{description, refusals};
 /// The most bytes of one put, or of one part, as AWS documents it.
 pub(crate) const MAX_PUT: u64 = 5 << 30;
 
-/// The length of the content of a request.
+/// The length of the content of a request. Of content that travels in chunks of HTTP only the header of its own says it: so
+/// SDKs send what is encrypted.
 ///
 /// # Errors
 /// If it is too long, or not said.
-pub(crate) fn length(announced: Option<i64>) -> S3Result<u64> {
-    let length = announced.and_then(|length| u64::try_from(length).ok());
+pub(crate) fn length(headers: &HeaderMap, announced: Option<i64>) -> S3Result<u64> {
+    let decoded = headers.get("x-amz-decoded-content-length");
+    let decoded = decoded.and_then(|text| text.to_str().ok()?.parse().ok());
+    let length = announced.and_then(|length| u64::try_from(length).ok()).or(decoded);
     let missing =
         || s3_error!(MissingContentLength, "You must provide the Content-Length HTTP header.");
     match length.ok_or_else(missing)? {
@@ -37,7 +41,7 @@ pub(crate) async fn put(
     refusals::check(&request.headers)?;
     let name = object_name(&request.input.key)?;
     let key = request_key(&request)?;
-    let length = length(request.input.content_length)?;
+    let length = length(&request.headers, request.input.content_length)?;
     let object = description::of_headers(&request.headers, request.input.metadata.as_ref())?;
     let announced = Announced::of(&request, None)?;
     let content = request.input.body.take();
