@@ -26,13 +26,16 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
 
 use crate::access::Peer;
-use crate::door::{self, Desk, Door};
+use crate::door::{self, Desk, Door, NOT_ENCRYPTED};
 use crate::http_metrics::HttpMetrics;
 use crate::journal::Throttle;
 use crate::limits::Serving;
 use crate::patient::{Exchange, Patient};
+use crate::tls::Tls;
+use crate::wire::Wire;
 
 /// Places beyond the bound: for connections that are about to be closed or refused, and for questions how the
 /// node is.
@@ -284,7 +287,7 @@ impl HttpBody for Answer {
 
 async fn answer(
     connection: Arc<Connection>,
-    Desk { router, courtesy }: Desk,
+    Desk { router, courtesy, .. }: Desk,
     peer: Peer,
     mut request: hyper::Request<Incoming>,
 ) -> Result<Response<Answer>, Infallible> {
@@ -308,7 +311,7 @@ async fn answer(
 
 /// Ends a connection on which no more requests are answered, so that the client can read what it was told: a
 /// connection with something unread is reset when it is closed, and an answer on its way may be lost.
-async fn part(connection: &Connection, mut stream: TcpStream, late_header: &[u8]) {
+async fn part(connection: &Connection, mut stream: Wire, late_header: &[u8]) {
     if connection.exchange.is_header_late.load(Ordering::Relaxed) {
         // It may have gone.
         let _ = stream.write_all(late_header).await;
@@ -327,6 +330,35 @@ async fn part(connection: &Connection, mut stream: TcpStream, late_header: &[u8]
     }
 }
 
+/// The first byte of a connection that is encrypted: that of a handshake (RFC 8446, 5.1).
+const HANDSHAKE: u8 = 22;
+
+/// Agrees on keys with a client; none if that does not come about in time.
+async fn encrypted(
+    connection: &Connection,
+    (stream, tls): (TcpStream, &Tls),
+    timeout: Duration,
+    mut stopping: watch::Receiver<bool>,
+) -> Option<Wire> {
+    let agree = async {
+        let mut first = [0];
+        if stream.peek(&mut first).await? == 1 && first[0] != HANDSHAKE {
+            let mut stream = Wire::Plain(stream);
+            stream.write_all(NOT_ENCRYPTED).await?;
+            connection.has_refused.store(true, Ordering::Relaxed);
+            part(connection, stream, b"").await;
+            return Ok(None);
+        }
+        let stream = TlsAcceptor::from(tls.config()).accept(stream).await?;
+        io::Result::Ok(Some(Wire::Tls(Box::new(stream))))
+    };
+    tokio::select! {
+        agreed = tokio::time::timeout(timeout, agree) => agreed.ok()?.ok()?,
+        () = connection.close.notify.notified() => None,
+        _ = stopping.wait_for(|stopping| *stopping) => None,
+    }
+}
+
 /// Serves one connection until either end closes it, it makes room for another, or the node stops.
 async fn converse(
     connection: Arc<Connection>,
@@ -337,7 +369,15 @@ async fn converse(
     let Serving { idle_timeout, header_timeout, body_timeout, header_size, .. } = serving;
     let exchange = connection.exchange.clone();
     let address = stream.peer_addr().unwrap_or(Peer::UNKNOWN.address);
-    let peer = Peer { address, is_encrypted: false };
+    let stream = match &desk.tls {
+        None => Wire::Plain(stream),
+        Some(tls) => {
+            let agreed = encrypted(&connection, (stream, tls), header_timeout, stopping.clone());
+            let Some(stream) = agreed.await else { return };
+            stream
+        }
+    };
+    let peer = Peer { address, is_encrypted: stream.is_encrypted() };
     let stream = Patient::new(stream, exchange, header_timeout, body_timeout);
     let service =
         service_fn(|request| Box::pin(answer(connection.clone(), desk.clone(), peer, request)));

@@ -1,6 +1,7 @@
 //! Where connections come in, and what answers them.
 
 use std::io;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::Router;
@@ -8,6 +9,8 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
+
+use crate::tls::Tls;
 
 /// What is answered without asking the router.
 #[derive(Debug, Clone, Copy)]
@@ -50,13 +53,29 @@ pub(crate) struct Door {
 pub(crate) struct Desk {
     pub(crate) router: TowerToHyperService<Router>,
     pub(crate) courtesy: Courtesy,
+    /// With what connections are encrypted, if they are.
+    pub(crate) tls: Option<Arc<Tls>>,
 }
 
 impl Door {
     pub(crate) fn new(listener: TcpListener, router: Router, courtesy: Courtesy) -> Door {
-        Door { listener, desk: Desk { router: TowerToHyperService::new(router), courtesy } }
+        Door {
+            listener,
+            desk: Desk { router: TowerToHyperService::new(router), courtesy, tls: None },
+        }
+    }
+
+    /// The same with connections that are encrypted, where there is a certificate.
+    pub(crate) fn with_tls(mut self, tls: Option<Arc<Tls>>) -> Door {
+        self.desk.tls = tls;
+        self
     }
 }
+
+/// What is said to a client that does not encrypt where that is asked for.
+pub(crate) const NOT_ENCRYPTED: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\
+    content-type: application/json\r\ncontent-length: 47\r\n\r\n\
+    {\"error\":\"this port speaks TLS: use https://\"}\n";
 
 /// The next connection at any of the doors. After `last`, which is the place of the door that had one last, the others are
 /// looked at first.

@@ -94,8 +94,10 @@ mod rosters;
 mod rows;
 mod serving;
 pub mod status;
+pub mod tls;
 mod walk;
 mod whole_file;
+mod wire;
 
 pub use admission::{
     FolderState, ListedTarget, PlacedTarget, RegisteredTargets, folder_in, register_in, targets_in,

@@ -8,8 +8,9 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
+
+use crate::wire::Wire;
 
 /// What a connection and its stream know of each other.
 #[derive(Debug, Default)]
@@ -51,7 +52,7 @@ impl Limit {
 /// end in time.
 #[derive(Debug)]
 pub(crate) struct Patient {
-    stream: TcpStream,
+    stream: Wire,
     exchange: Arc<Exchange>,
     header: Limit,
     /// Requests when it began.
@@ -61,7 +62,7 @@ pub(crate) struct Patient {
 
 impl Patient {
     pub(crate) fn new(
-        stream: TcpStream,
+        stream: Wire,
         exchange: Arc<Exchange>,
         header_timeout: Duration,
         body_timeout: Duration,
@@ -70,15 +71,15 @@ impl Patient {
         Patient { stream, exchange, header, requests: 0, write }
     }
 
-    pub(crate) fn into_inner(self) -> TcpStream {
+    pub(crate) fn into_inner(self) -> Wire {
         self.stream
     }
 
-    fn written(
+    fn written<T>(
         &mut self,
         context: &mut Context<'_>,
-        written: Poll<io::Result<usize>>,
-    ) -> Poll<io::Result<usize>> {
+        written: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.write.is_running = false;
             return written;
@@ -145,7 +146,9 @@ impl AsyncWrite for Patient {
     }
 
     fn poll_flush(mut self: Pin<&mut Patient>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        // What is encrypted may wait to be sent until then.
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        self.written(context, flushed)
     }
 
     fn poll_shutdown(

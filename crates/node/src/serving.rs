@@ -18,6 +18,7 @@ use crate::http::router;
 use crate::http_metrics::HttpMetrics;
 use crate::node::Node;
 use crate::objects::Objects;
+use crate::tls::Tls;
 
 /// Why a node is not served any more.
 #[derive(Debug, thiserror::Error)]
@@ -55,12 +56,14 @@ pub struct Front {
     pub gateways: Vec<Gateway>,
     /// Who may do what.
     pub access: AccessConfig,
+    /// With what connections are encrypted, all of them, if they are.
+    pub tls: Option<Arc<Tls>>,
 }
 
 impl Front {
     /// Native HTTP alone, for everybody who reaches it.
     pub fn open(listener: std::net::TcpListener) -> Front {
-        Front { listener, gateways: Vec::new(), access: AccessConfig::open() }
+        Front { listener, gateways: Vec::new(), access: AccessConfig::open(), tls: None }
     }
 }
 
@@ -149,17 +152,17 @@ async fn serve_until(
 ) -> Result<(), ServeError> {
     let (serving, failed) = (node.serving(), node.failed());
     let metrics = HttpMetrics::new();
-    let Front { listener, gateways, access } = front;
+    let Front { listener, gateways, access, tls } = front;
+    if let Some(tls) = &tls {
+        tokio::spawn(Tls::follow(Arc::downgrade(tls)));
+    }
     let access = Access::new(node.clone(), access);
     let objects = Objects::new(node);
     let native = router(&objects, &access, metrics.clone());
-    let mut doors = vec![Door::new(asynchronous(listener)?, native, NATIVE)];
+    let mut doors = vec![Door::new(asynchronous(listener)?, native, NATIVE).with_tls(tls.clone())];
     for Gateway { listener, router, courtesy } in gateways {
-        doors.push(Door::new(
-            asynchronous(listener)?,
-            router(objects.clone(), access.clone()),
-            courtesy,
-        ));
+        let router = router(objects.clone(), access.clone());
+        doors.push(Door::new(asynchronous(listener)?, router, courtesy).with_tls(tls.clone()));
     }
     drop((objects, access));
     ready();

@@ -65,6 +65,10 @@ impl<T: Transport> Transport for Heard<T> {
         }
     }
 
+    fn is_tls(&self) -> bool {
+        self.inner.is_tls()
+    }
+
     fn is_open(&mut self) -> bool {
         self.failed.is_none() && self.inner.is_open()
     }

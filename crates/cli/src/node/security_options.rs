@@ -2,11 +2,13 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use slotcast_lab::InputError;
 use slotcast_node::access::{AccessConfig, Demand, MasterKey, MasterKeySource};
 use slotcast_node::http::{Front, Gateway};
+use slotcast_node::tls::Tls;
 
 use super::s3_options::{Root, S3Options, variable};
 use crate::failure::Failure;
@@ -33,6 +35,19 @@ pub(crate) struct SecurityOptions {
     /// otherwise, or `master-key` in the folder of the store
     #[arg(long, value_name = "FILE")]
     master_key: Option<PathBuf>,
+
+    /// Encrypt HTTP and S3 (TLS 1.2 and 1.3) with this certificate (PEM), followed by those of whoever signed it; it is
+    /// read again when it changes
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+
+    /// Its private key (PEM), in a file that only its owner can read
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+
+    /// Encrypt with a certificate that nobody has signed, for a try: it is made once, beside the store
+    #[arg(long, conflicts_with = "tls_cert")]
+    tls_self_signed: bool,
 }
 
 /// Where a node is about to listen.
@@ -41,6 +56,8 @@ pub(crate) struct Places<'a> {
     pub(crate) http: (SocketAddr, &'a str),
     /// The folder of the store, where keys can be kept; none of a node of a cluster.
     pub(crate) data: Option<&'a Path>,
+    /// Where a certificate can be kept.
+    pub(crate) folder: &'a Path,
 }
 
 fn wrong(message: impl std::fmt::Display, help: &str) -> Failure {
@@ -94,6 +111,29 @@ impl SecurityOptions {
         }
     }
 
+    /// With what connections are encrypted, if they are.
+    fn tls(&self, folder: &Path, address: SocketAddr) -> Result<Option<Arc<Tls>>, Failure> {
+        let tls = match (&self.tls_cert, &self.tls_key) {
+            (Some(certificate), Some(key)) => Tls::of_files(certificate.clone(), key.clone()),
+            _ if self.tls_self_signed => {
+                let mut names = vec!["localhost".into(), "127.0.0.1".into(), "::1".into()];
+                // It may be that this machine has no name.
+                let host = std::fs::read_to_string("/etc/hostname").unwrap_or_default();
+                let host = host.trim().to_owned();
+                let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
+                let is_host = |host: &String| !host.is_empty() && host.bytes().all(is_name);
+                names.extend(Some(host).filter(is_host));
+                if !address.ip().is_unspecified() {
+                    names.push(address.ip().to_string());
+                }
+                Tls::self_signed(folder, names)
+            }
+            _ => return Ok(None),
+        };
+        let help = "the certificate and its key are files in PEM";
+        tls.map(|tls| Some(Arc::new(tls))).map_err(|error| wrong(error, help))
+    }
+
     /// What is served and to whom, and what is said of that.
     ///
     /// # Errors
@@ -104,7 +144,7 @@ impl SecurityOptions {
         listener: std::net::TcpListener,
         places: &Places<'_>,
     ) -> Result<(Front, String), Failure> {
-        let Places { http, data } = *places;
+        let Places { http, data, folder } = *places;
         // Nodes of a cluster need the same keys, which only the environment can give them.
         let has_keys = data.is_some() || Root::find(None, false)?.is_some();
         if !has_keys && s3.is_asked_for() {
@@ -113,7 +153,8 @@ impl SecurityOptions {
         let served = if has_keys { s3.open()? } else { None };
         let root = Root::find(data, served.is_some())?;
         let demand = self.demand(root.as_ref(), http)?;
-        let elsewhere = |address: SocketAddr| !address.ip().is_loopback();
+        let tls = self.tls(folder, http.0)?;
+        let elsewhere = |address: SocketAddr| tls.is_none() && !address.ip().is_loopback();
         if demand == Demand::Always && elsewhere(http.0) {
             warn_of_listeners("HTTP", http.0);
         }
@@ -123,7 +164,7 @@ impl SecurityOptions {
                 if elsewhere(served.address()) {
                     warn_of_listeners("S3", served.address());
                 }
-                let (text, gateway) = served.parts(root, "http");
+                let (text, gateway) = served.parts(root, scheme(tls.as_ref()));
                 (about, gateways) = (text, vec![gateway]);
             }
             _ if !has_keys && !s3.is_off() => {
@@ -131,14 +172,26 @@ impl SecurityOptions {
             }
             _ => {}
         }
+        if let Some(tls) = tls.as_ref().filter(|_| self.tls_self_signed) {
+            about += &format!(
+                "\nNobody has signed the certificate. Clients that are to believe it need\n\n\
+                 \x20 export SLOTCAST_CA={path} AWS_CA_BUNDLE={path}\n",
+                path = tls.certificate().display()
+            );
+        }
         let access = AccessConfig {
             root: root.map(|root| root.keys),
             master_key: self.master_key(data)?,
             demand,
             open_metrics: self.open_metrics,
         };
-        Ok((Front { listener, gateways, access }, about))
+        Ok((Front { listener, gateways, access, tls }, about))
     }
+}
+
+/// What addresses of HTTP begin with.
+pub(crate) fn scheme(tls: Option<&Arc<Tls>>) -> &'static str {
+    if tls.is_some() { "https" } else { "http" }
 }
 
 /// Says what it means to serve other machines without TLS.

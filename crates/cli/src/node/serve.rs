@@ -14,7 +14,7 @@ use slotcast_units::{Rate, Span};
 use super::http_options::{HttpOptions, timeout};
 use super::log::LogOptions;
 use super::s3_options::S3Options;
-use super::security_options::{Places, SecurityOptions};
+use super::security_options::{Places, SecurityOptions, scheme};
 use crate::VERSION;
 use crate::failure::{Failure, Outcome};
 
@@ -122,7 +122,8 @@ fn join(path: &Path, arguments: &Arguments) -> Outcome {
     }
     let listener = listen_at(file.http, "http")?;
     let address = listener.local_addr().unwrap_or(file.http);
-    let places = Places { http: (address, "http"), data: None };
+    let places =
+        Places { http: (address, "http"), data: None, folder: path.parent().unwrap_or(path) };
     let (front, about) = arguments.security.front(&arguments.s3, listener, &places)?;
     tracing::info!(
         version = VERSION,
@@ -138,11 +139,12 @@ fn join(path: &Path, arguments: &Arguments) -> Outcome {
         "starting"
     );
     let node = Node::join(&file, SEGMENT_SIZE).map_err(|error| not_started(&error))?;
+    let scheme = scheme(front.tls.as_ref());
     let told = || {
         // Nobody may be listening to this, and that is no reason to stop.
         let _ = writeln!(
             io::stdout(),
-            "{}: node {} of {} in epoch {}, {} targets, datagrams at {}, http://{address}\n\n\
+            "{}: node {} of {} in epoch {}, {} targets, datagrams at {}, {scheme}://{address}\n\n\
              \x20 slotcast status --node {address}    how it is, and whom it hears\n{about}\n\
              Ctrl-C stops it.",
             file.name,
@@ -211,7 +213,7 @@ fn alone(arguments: &Arguments) -> Outcome {
     }
     let listener = listen_at(*listen, "--listen")?;
     let address = listener.local_addr().unwrap_or(*listen);
-    let places = Places { http: (address, "--listen"), data: Some(data) };
+    let places = Places { http: (address, "--listen"), data: Some(data), folder: data };
     let (front, about) = arguments.security.front(&arguments.s3, listener, &places)?;
     tracing::info!(
         version = VERSION,
@@ -222,11 +224,12 @@ fn alone(arguments: &Arguments) -> Outcome {
         "starting"
     );
     let node = Node::start(&config).map_err(|error| not_started(&error))?;
+    let scheme = scheme(front.tls.as_ref());
     let told = || {
         // Nobody may be listening to this, and that is no reason to stop.
         let _ = writeln!(
             io::stdout(),
-            "{targets} targets under {}, {replicas} replicas, at http://{address}\n\n\
+            "{targets} targets under {}, {replicas} replicas, at {scheme}://{address}\n\n\
              \x20 slotcast put FILE         stores a file and prints its address\n\
              \x20 slotcast get ADDRESS      writes it to standard output\n\
              \x20 slotcast status           how the targets are\n{about}\n\

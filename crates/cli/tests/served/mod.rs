@@ -51,7 +51,7 @@ impl Served {
             && out.read_line(&mut told).expect("it says where it listens") > 0
         {}
         let line = told.lines().next().unwrap_or("");
-        let node = line.trim().rsplit("http://").next().expect("an address").to_owned();
+        let node = line.trim().rsplit("://").next().expect("an address").to_owned();
         let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
         Served { process, node, told, variables: variables.collect() }
     }
