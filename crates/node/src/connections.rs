@@ -29,6 +29,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 use crate::access::Peer;
+use crate::audit::Audit;
 use crate::door::{self, Desk, Door, NOT_ENCRYPTED};
 use crate::http_metrics::HttpMetrics;
 use crate::journal::Throttle;
@@ -77,6 +78,7 @@ struct Connections {
     is_crowded: Notify,
     told: Mutex<Throttle>,
     metrics: HttpMetrics,
+    audit: Option<Audit>,
 }
 
 /// How a connection is told to close, for another one.
@@ -119,7 +121,7 @@ struct Connection {
 }
 
 impl Connections {
-    fn new(limit: usize, metrics: HttpMetrics) -> Arc<Connections> {
+    fn new(limit: usize, metrics: HttpMetrics, audit: Option<Audit>) -> Arc<Connections> {
         Arc::new(Connections {
             places: Arc::new(Semaphore::new(limit + SPARE)),
             requests: Arc::new(Semaphore::new(limit)),
@@ -129,6 +131,7 @@ impl Connections {
             is_crowded: Notify::new(),
             told: Mutex::new(Throttle::new()),
             metrics,
+            audit,
         })
     }
 
@@ -292,10 +295,11 @@ async fn answer(
     mut request: hyper::Request<Incoming>,
 ) -> Result<Response<Answer>, Infallible> {
     request.extensions_mut().insert(peer);
+    let audited = connection.all.audit.as_ref().map(|audit| audit.begin(&mut request));
     let is_for_content = !(courtesy.is_question)(request.uri().path());
     let has_body = !request.body().is_end_stream();
     let (mut under_way, is_admitted) = connection.begin(request.method(), is_for_content);
-    let response = if is_admitted {
+    let mut response = if is_admitted {
         let request: Request = request.map(Body::new);
         router.call(request).await?
     } else {
@@ -303,6 +307,9 @@ async fn answer(
         (courtesy.refusal)()
     };
     under_way.status = response.status().as_u16();
+    if let Some(audited) = audited {
+        audited.end((peer, courtesy.protocol), &mut response).await;
+    }
     if has_body && !response.status().is_success() {
         connection.has_refused.store(true, Ordering::Relaxed);
     }
@@ -415,10 +422,10 @@ async fn converse(
 /// All doors together have as many places as one would have.
 pub(crate) async fn serve(
     doors: Vec<Door>,
-    (serving, metrics): (Serving, HttpMetrics),
+    (serving, metrics, audit): (Serving, HttpMetrics, Option<Audit>),
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let connections = Connections::new(serving.connections, metrics);
+    let connections = Connections::new(serving.connections, metrics, audit);
     let mut last = 0;
     let (stop_all, stopping) = watch::channel(false);
     let (mut stop, mut make_room) = (pin!(stop), pin!(connections.make_room()));

@@ -15,6 +15,8 @@ use crate::tls::Tls;
 /// What is answered without asking the router.
 #[derive(Debug, Clone, Copy)]
 pub struct Courtesy {
+    /// What the audit log calls it.
+    pub protocol: &'static str,
     /// Whether a path is a question how the node is. Those are answered while all places for requests are taken.
     pub is_question: fn(&str) -> bool,
     /// The answer where too many requests are under way.
@@ -24,7 +26,8 @@ pub struct Courtesy {
 }
 
 /// What native HTTP answers.
-pub(crate) const NATIVE: Courtesy = Courtesy { is_question, refusal, late_header: LATE_HEADER };
+pub(crate) const NATIVE: Courtesy =
+    Courtesy { protocol: "http", is_question, refusal, late_header: LATE_HEADER };
 
 fn is_question(path: &str) -> bool {
     matches!(path, "/v1/status" | "/metrics" | "/healthz" | "/readyz")

@@ -58,6 +58,7 @@
 
 pub mod access;
 mod admission;
+pub mod audit;
 mod body_memory;
 mod buffers;
 mod clock;

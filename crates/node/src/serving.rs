@@ -12,6 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use crate::access::{Access, AccessConfig};
+use crate::audit::Audit;
 use crate::connections;
 use crate::door::{Courtesy, Door, NATIVE};
 use crate::http::router;
@@ -58,12 +59,20 @@ pub struct Front {
     pub access: AccessConfig,
     /// With what connections are encrypted, all of them, if they are.
     pub tls: Option<Arc<Tls>>,
+    /// Where it is written down who changes what, if anywhere.
+    pub audit: Option<Audit>,
 }
 
 impl Front {
     /// Native HTTP alone, for everybody who reaches it.
     pub fn open(listener: std::net::TcpListener) -> Front {
-        Front { listener, gateways: Vec::new(), access: AccessConfig::open(), tls: None }
+        Front {
+            listener,
+            gateways: Vec::new(),
+            access: AccessConfig::open(),
+            tls: None,
+            audit: None,
+        }
     }
 }
 
@@ -152,7 +161,7 @@ async fn serve_until(
 ) -> Result<(), ServeError> {
     let (serving, failed) = (node.serving(), node.failed());
     let metrics = HttpMetrics::new();
-    let Front { listener, gateways, access, tls } = front;
+    let Front { listener, gateways, access, tls, audit } = front;
     if let Some(tls) = &tls {
         tokio::spawn(Tls::follow(Arc::downgrade(tls)));
     }
@@ -167,7 +176,7 @@ async fn serve_until(
     drop((objects, access));
     ready();
     tokio::select! {
-        served = connections::serve(doors, (serving, metrics), stop) => Ok(served?),
+        served = connections::serve(doors, (serving, metrics, audit), stop) => Ok(served?),
         () = failed => Err(ServeError::Panicked),
     }
 }

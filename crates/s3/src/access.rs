@@ -9,6 +9,7 @@ use s3s::dto::{
 use s3s::path::S3Path;
 use s3s::{S3Error, S3ErrorCode, S3Request, S3Result, s3_error};
 use slotcast_node::access::{Access, AccessError, Caller, Peer};
+use slotcast_node::audit::{AuditSlot, Audited};
 use slotcast_policy::BUCKET_ARN;
 
 use crate::actions::{self, Action, BY_HEADER, On};
@@ -112,6 +113,17 @@ impl S3Access for Gate {
     async fn check(&self, cx: &mut S3AccessContext<'_>) -> S3Result<()> {
         let caller = self.caller(cx).await?;
         cx.extensions_mut().insert(caller.clone());
+        if let Some(slot) = cx.extensions_mut().get::<AuditSlot>().cloned() {
+            slot.say(Audited {
+                user: caller.name().to_owned(),
+                operation: cx.s3_op().name().to_owned(),
+                resource: match cx.s3_path() {
+                    S3Path::Root => format!("{BUCKET_ARN}*"),
+                    S3Path::Bucket { bucket } => format!("{BUCKET_ARN}{bucket}"),
+                    S3Path::Object { bucket, key } => format!("{BUCKET_ARN}{bucket}/{key}"),
+                },
+            });
+        }
         let Some(Action { action, of_version, on }) = actions::of(cx.s3_op().name()) else {
             // Of what is not known nothing can be allowed. The root is told that it is not there.
             return must_be_root(&caller);

@@ -36,7 +36,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// Serves S3 on `listener`. A `bucket` is made if it is not there.
 pub fn gateway(listener: TcpListener, bucket: Option<Name>) -> Served {
-    let courtesy = Courtesy { is_question: |_| false, refusal, late_header: LATE_HEADER };
+    let courtesy =
+        Courtesy { protocol: "s3", is_question: |_| false, refusal, late_header: LATE_HEADER };
     let router = move |objects: Objects, access: Access| router(objects, access, bucket);
     Served { listener, router: Box::new(router), courtesy }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use slotcast_lab::InputError;
 use slotcast_node::access::{AccessConfig, Demand, MasterKey, MasterKeySource};
+use slotcast_node::audit::Audit;
 use slotcast_node::http::{Front, Gateway};
 use slotcast_node::tls::Tls;
 
@@ -48,6 +49,10 @@ pub(crate) struct SecurityOptions {
     /// Encrypt with a certificate that nobody has signed, for a try: it is made once, beside the store
     #[arg(long, conflicts_with = "tls_cert")]
     tls_self_signed: bool,
+
+    /// Write a line of JSON to this file for each request that changes something or was refused: who, from where, what
+    #[arg(long, value_name = "FILE")]
+    audit: Option<PathBuf>,
 }
 
 /// Where a node is about to listen.
@@ -185,7 +190,15 @@ impl SecurityOptions {
             demand,
             open_metrics: self.open_metrics,
         };
-        Ok((Front { listener, gateways, access, tls }, about))
+        let failed = |path: &Path, error| {
+            wrong(
+                format!("the audit log `{}`: {error}", path.display()),
+                "give --audit another file",
+            )
+        };
+        let open = |path: &PathBuf| Audit::open(path).map_err(|error| failed(path, error));
+        let audit = self.audit.as_ref().map(open).transpose()?;
+        Ok((Front { listener, gateways, access, tls, audit }, about))
     }
 }
 

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::needs::{self, Need, Needs};
 use super::{Access, Caller, Denied, Identity, Peer};
+use crate::audit::{AuditSlot, Audited};
 use crate::http::Problem;
 
 /// Asks for credentials, and whether they are enough.
@@ -23,7 +24,8 @@ pub(crate) async fn guard(
 ) -> Response {
     let peer = request.extensions().get::<Peer>().copied().unwrap_or(Peer::UNKNOWN);
     let needs = needs::of(request.method(), request.uri());
-    let caller = match admitted(&access, request.headers(), (peer, needs)).await {
+    let slot = request.extensions().get::<AuditSlot>().cloned().unwrap_or_default();
+    let caller = match admitted(&access, request.headers(), (peer, needs), &slot).await {
         Ok(caller) => caller,
         Err(refusal) => return refusal,
     };
@@ -36,6 +38,7 @@ async fn admitted(
     access: &Access,
     headers: &axum::http::HeaderMap,
     (peer, needs): (Peer, Needs),
+    slot: &AuditSlot,
 ) -> Result<Caller, Response> {
     let has_credentials = headers.contains_key(header::AUTHORIZATION);
     let all = match needs {
@@ -75,6 +78,10 @@ async fn admitted(
         Err(Denied::Failed(error)) => return Err(Problem::from(error).into_response()),
         Err(error) => return Err(refusal(StatusCode::UNAUTHORIZED, error.to_string())),
     };
+    if let Some(Need { action, resource, .. }) = all.first() {
+        let (operation, resource) = ((*action).to_owned(), resource.clone());
+        slot.say(Audited { user: caller.name().to_owned(), operation, resource });
+    }
     if all.is_empty() {
         return match caller.may_everything() {
             true => Ok(caller),

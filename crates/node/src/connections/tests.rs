@@ -32,7 +32,7 @@ impl Server {
         let serving = Serving { idle_timeout, ..Limits::default().serving(connections) };
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = async { drop(stopped.await) };
-        let served = (serving, HttpMetrics::new());
+        let served = (serving, HttpMetrics::new(), None);
         let run = move || {
             runtime.block_on(serve(vec![Door::new(listener, router, NATIVE)], served, stopped))
         };
