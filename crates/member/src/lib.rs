@@ -59,4 +59,6 @@ pub use outbox::{Mail, Outbox, Want};
 pub use rules::Rules;
 pub use status::{CollectionEnd, CollectionStatus, MembershipStatus, TargetStatus};
 pub use tape::{Difference, Tape};
-pub use target::{Circumstances, QueueRule, StorageTarget, TargetInput, TargetLoad};
+pub use target::{
+    Circumstances, QueueRule, StorageTarget, TargetInput, TargetLoad, WindowEvent, WindowState,
+};

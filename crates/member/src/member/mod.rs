@@ -34,7 +34,7 @@ use crate::mistake::Mistake;
 use crate::naming::Naming;
 use crate::outbox::{Mail, Outbox};
 use crate::status::{MembershipStatus, TargetStatus};
-use crate::target::{Circumstances, StorageTarget, TargetInput};
+use crate::target::{Circumstances, StorageTarget, TargetInput, WindowEvent};
 use crate::timers::{Timer, Timers};
 use requests::Running;
 use surveys::Surveying;
@@ -308,6 +308,31 @@ impl Member {
     pub fn take_tapes(&mut self) -> (Vec<Vec<TargetEntry>>, Vec<InitiatorEntry>) {
         let targets = self.targets.values_mut().map(StorageTarget::take_tape).collect();
         (targets, self.tape.as_mut().map(core::mem::take).unwrap_or_default())
+    }
+
+    /// The cluster map that it follows; none of a cluster in one process.
+    pub fn map(&self) -> Option<&ClusterMap> {
+        self.map.as_deref()
+    }
+
+    /// How many targets it has.
+    pub fn target_count(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// Keeps the latest `capacity` events of the windows of each target from now on; with 0 none. What it decides does not
+    /// depend on it.
+    pub fn watch_windows(&mut self, capacity: usize) {
+        self.targets.values_mut().for_each(|target| target.watch_windows(capacity));
+    }
+
+    /// Gives what has become of the windows of its targets since this was last asked, and counts what was left out because it was
+    /// too much; of each target in order of time.
+    pub fn take_windows(&mut self) -> (Vec<WindowEvent>, u64) {
+        let mut events = Vec::new();
+        let left_out =
+            self.targets.values_mut().map(|target| target.take_windows(&mut events)).sum();
+        (events, left_out)
     }
 
     /// Whether this mistake is planted.

@@ -15,6 +15,7 @@ mod releasing;
 mod repairing;
 mod storing;
 mod surveying;
+mod watching;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -33,6 +34,7 @@ use slotcast_units::{Size, Span, Time};
 
 pub use load::TargetLoad;
 pub use meters::QueueRule;
+pub use watching::{WindowEvent, WindowState};
 
 use crate::config::TargetSetup;
 use crate::mistake::Mistake;
@@ -43,6 +45,7 @@ use load::Account;
 use log::TargetLog;
 use meters::Meters;
 use releasing::Releasing;
+use watching::WindowLog;
 
 /// What a target is told.
 #[derive(Debug)]
@@ -150,6 +153,8 @@ pub struct StorageTarget {
     repair_effects: Vec<RepairEffect>,
     /// What the negotiator heard and did, if somebody wants to know.
     tape: Option<Vec<TargetEntry>>,
+    /// What becomes of its windows, while somebody watches.
+    windows: Option<WindowLog>,
 }
 
 impl StorageTarget {
@@ -200,6 +205,7 @@ impl StorageTarget {
             negotiator_effects: Vec::new(),
             repair_effects: Vec::new(),
             tape: records.then(Vec::new),
+            windows: None,
         };
         if let Some(first) = storage.meters.as_ref().map(Meters::first) {
             storage.tell(now, first);
@@ -479,8 +485,12 @@ impl StorageTarget {
 
     fn tell(&mut self, now: Time, input: NegotiatorInput<'_>) {
         let before = self.negotiator_effects.len();
+        let watched = self.before_windows(&input);
         let shelf = Shelf(&self.store, &self.releasing);
         self.negotiator.handle(now, input, &shelf, &mut self.negotiator_effects);
+        if let Some(watched) = watched {
+            self.after_windows(now, watched);
+        }
         if let Some(tape) = &mut self.tape {
             let did = self.negotiator_effects[before..].to_vec();
             tape.push(TargetEntry { now, heard: input.into(), did });
