@@ -34,6 +34,7 @@ use crate::door::{self, Desk, Door, NOT_ENCRYPTED};
 use crate::http_metrics::HttpMetrics;
 use crate::journal::Throttle;
 use crate::limits::Serving;
+use crate::operations::Operation;
 use crate::patient::{Exchange, Patient};
 use crate::tls::Tls;
 use crate::wire::Wire;
@@ -209,7 +210,11 @@ impl Connection {
 
     /// A request has come. With it, whether it may be served: not if it is for content and as many such are under
     /// way as may be.
-    fn begin(self: &Arc<Connection>, method: &Method, is_for_content: bool) -> (UnderWay, bool) {
+    fn begin(
+        self: &Arc<Connection>,
+        (method, path): (&Method, &str),
+        is_for_content: bool,
+    ) -> (UnderWay, bool) {
         self.was_asked.store(true, Ordering::Relaxed);
         self.exchange.requests.fetch_add(1, Ordering::Relaxed);
         self.exchange.is_busy.store(true, Ordering::Relaxed);
@@ -225,6 +230,7 @@ impl Connection {
             _permit: permit,
             began: Instant::now(),
             method: HttpMetrics::label(method),
+            operation: Operation::of(method, path),
             status: 0,
         };
         (under_way, is_admitted)
@@ -249,6 +255,7 @@ struct UnderWay {
     _permit: Option<OwnedSemaphorePermit>,
     began: Instant,
     method: &'static str,
+    operation: Option<Operation>,
     /// That of its answer, once it has one.
     status: u16,
 }
@@ -256,7 +263,7 @@ struct UnderWay {
 impl Drop for UnderWay {
     fn drop(&mut self) {
         let Connection { all, close, idle_since, exchange, .. } = &*self.connection;
-        all.metrics.ended(self.method, self.status, self.began.elapsed());
+        all.metrics.ended((self.method, self.operation), self.status, self.began.elapsed());
         idle_since.store(all.idle().add(close), Ordering::Relaxed);
         exchange.is_busy.store(false, Ordering::Relaxed);
     }
@@ -298,7 +305,8 @@ async fn answer(
     let audited = connection.all.audit.as_ref().map(|audit| audit.begin(&mut request));
     let is_for_content = !(courtesy.is_question)(request.uri().path());
     let has_body = !request.body().is_end_stream();
-    let (mut under_way, is_admitted) = connection.begin(request.method(), is_for_content);
+    let (mut under_way, is_admitted) =
+        connection.begin((request.method(), request.uri().path()), is_for_content);
     let mut response = if is_admitted {
         let request: Request = request.map(Body::new);
         router.call(request).await?

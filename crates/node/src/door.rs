@@ -30,7 +30,7 @@ pub(crate) const NATIVE: Courtesy =
     Courtesy { protocol: "http", is_question, refusal, late_header: LATE_HEADER };
 
 fn is_question(path: &str) -> bool {
-    matches!(path, "/v1/status" | "/metrics" | "/healthz" | "/readyz")
+    matches!(path, "/v1/status" | "/v1/events" | "/metrics" | "/healthz" | "/readyz")
 }
 
 fn refusal() -> Response {

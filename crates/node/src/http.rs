@@ -7,7 +7,9 @@
 //! | `GET /v1/content/ADDRESS/chunks` | its chunks, with the targets that hold each |
 //! | `/v2/…` | buckets and objects: see `objects_http` |
 //! | `/v1/users` | users and their keys: see `access::users_http` |
-//! | `GET /v1/status` | the targets: what they can do, what they hold |
+//! | `GET /v1/status` | the targets: what they can do, what they hold; puts and gets over HTTP |
+//! | `GET /v1/events` | what becomes of windows, as Server-Sent Events |
+//! | `/v1/map` | the cluster map: see `map_http` |
 //! | `GET /metrics` | the same for Prometheus |
 //! | `GET /healthz`, `GET /readyz` | whether the node runs, and serves |
 //!
@@ -40,9 +42,12 @@ use crate::conditional::{self, Wanted};
 use crate::content_read::{self, Found, Reader};
 use crate::content_stream::{self, ContentError, Plan};
 pub use crate::door::Courtesy;
+use crate::events_http::{self, Feed};
 use crate::health_http;
 use crate::http_metrics::HttpMetrics;
 use crate::limits::Serving;
+use crate::map_http;
+pub use crate::map_http::{MapAnswer, MapNodeAnswer};
 use crate::metrics;
 use crate::node::Node;
 use crate::objects::Objects;
@@ -343,10 +348,11 @@ async fn status_of(node: &Node) -> Result<NodeStatus, Problem> {
 }
 
 async fn get_status(
-    State(App { node, .. }): State<App>,
+    State(App { node, metrics, .. }): State<App>,
     Keys(NoKeys {}): Keys<NoKeys>,
 ) -> Result<Json<NodeStatus>, Problem> {
-    Ok(Json(status_of(&node).await?))
+    let requests = Some(metrics.operations());
+    Ok(Json(NodeStatus { requests, ..status_of(&node).await? }))
 }
 
 async fn get_metrics(
@@ -374,13 +380,18 @@ pub(crate) struct App {
     pub(crate) memory: BodyMemory,
     pub(crate) serving: Serving,
     pub(crate) access: Access,
+    pub(crate) feed: Feed,
     metrics: HttpMetrics,
 }
 
 /// Everything that a node serves.
-pub(crate) fn router(objects: &Objects, access: &Access, metrics: HttpMetrics) -> Router {
+pub(crate) fn router(
+    objects: &Objects,
+    access: &Access,
+    (metrics, feed): (HttpMetrics, Feed),
+) -> Router {
     let (node, memory, serving) = objects.parts();
-    let app = App { node, memory, serving, access: access.clone(), metrics };
+    let app = App { node, memory, serving, access: access.clone(), feed, metrics };
     let first = Guard { access: access.clone() };
     let router = Router::new()
         .route("/v1/content", put(put_content))
@@ -390,6 +401,8 @@ pub(crate) fn router(objects: &Objects, access: &Access, metrics: HttpMetrics) -
         .merge(collection_http::routes())
         .merge(access::routes())
         .merge(health_http::routes())
+        .merge(events_http::routes())
+        .merge(map_http::routes())
         .route("/v1/status", get(get_status))
         .route("/metrics", get(get_metrics))
         .fallback(no_such_path)

@@ -1,5 +1,6 @@
 //! Numbers of HTTP for Prometheus.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::Method;
@@ -9,6 +10,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
+
+use crate::operations::{Operation, Operations, RequestCounts};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
@@ -27,6 +30,7 @@ pub(crate) struct HttpMetrics {
     requests: Family<RequestLabels, Counter>,
     durations: Family<MethodLabels, Histogram>,
     connections: Gauge,
+    operations: Arc<Operations>,
 }
 
 /// From half a millisecond to a minute.
@@ -40,6 +44,7 @@ impl HttpMetrics {
             requests: Family::default(),
             durations: Family::new_with_constructor(histogram),
             connections: Gauge::default(),
+            operations: Arc::default(),
         }
     }
 
@@ -53,8 +58,21 @@ impl HttpMetrics {
         }
     }
 
+    /// Puts and gets of content that have ended.
+    pub(crate) fn operations(&self) -> RequestCounts {
+        self.operations.totals()
+    }
+
     /// A request has ended, with the last byte of its answer.
-    pub(crate) fn ended(&self, method: &'static str, status: u16, took: Duration) {
+    pub(crate) fn ended(
+        &self,
+        (method, operation): (&'static str, Option<Operation>),
+        status: u16,
+        took: Duration,
+    ) {
+        if let Some(operation) = operation {
+            self.operations.ended(operation, status, took);
+        }
         self.requests.get_or_create(&RequestLabels { method, status }).inc();
         self.durations.get_or_create(&MethodLabels { method }).observe(took.as_secs_f64());
     }

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
-use slotcast_member::{ChangeRequest, CollectionStatus, Holders, Member, Tape, TargetStatus};
+use slotcast_member::{
+    ChangeRequest, ClusterMap, CollectionStatus, Holders, Member, Tape, TargetStatus, WindowEvent,
+};
 use slotcast_object::{Key, NameAnswer, NameRequest};
 use slotcast_protocol::{ChunkId, Claim, MAX_REPLICAS, TargetId};
 use slotcast_store::Content;
@@ -216,6 +218,24 @@ impl Node {
     /// [`Member::under_replicated`].
     pub fn under_replicated(&self) -> Receiver<Option<u64>> {
         self.look(|member, now| member.under_replicated(now))
+    }
+
+    /// Takes what has become of the windows of its targets since this was last asked, with the present, and counts what was
+    /// left out. Between this and the next time at most about `capacity` events are kept; with 0 none are.
+    pub(crate) fn windows(&self, capacity: usize) -> Receiver<(Time, Vec<WindowEvent>, u64)> {
+        self.look(move |member, now| {
+            let (events, left_out) = member.take_windows();
+            let targets = member.target_count().max(1);
+            // Of many targets few are busy.
+            let each = if capacity == 0 { 0 } else { (capacity / targets).max(32) };
+            member.watch_windows(each);
+            (now, events, left_out)
+        })
+    }
+
+    /// The cluster map that it follows; none of a cluster in one process.
+    pub(crate) fn map(&self) -> Receiver<Option<ClusterMap>> {
+        self.look(|member, _| member.map().cloned())
     }
 
     /// How its link to the other nodes is; none of a cluster in one process.

@@ -15,6 +15,7 @@ use crate::access::{Access, AccessConfig};
 use crate::audit::Audit;
 use crate::connections;
 use crate::door::{Courtesy, Door, NATIVE};
+use crate::events_http::Feed;
 use crate::http::router;
 use crate::http_metrics::HttpMetrics;
 use crate::node::Node;
@@ -160,14 +161,14 @@ async fn serve_until(
     ready: impl FnOnce(),
 ) -> Result<(), ServeError> {
     let (serving, failed) = (node.serving(), node.failed());
-    let metrics = HttpMetrics::new();
+    let (metrics, feed) = (HttpMetrics::new(), Feed::new(&node));
     let Front { listener, gateways, access, tls, audit } = front;
     if let Some(tls) = &tls {
         tokio::spawn(Tls::follow(Arc::downgrade(tls)));
     }
     let access = Access::new(node.clone(), access);
     let objects = Objects::new(node);
-    let native = router(&objects, &access, metrics.clone());
+    let native = router(&objects, &access, (metrics.clone(), feed.clone()));
     let mut doors = vec![Door::new(asynchronous(listener)?, native, NATIVE).with_tls(tls.clone())];
     for Gateway { listener, router, courtesy } in gateways {
         let router = router(objects.clone(), access.clone());
@@ -175,6 +176,10 @@ async fn serve_until(
     }
     drop((objects, access));
     ready();
+    let stop = async move {
+        stop.await;
+        feed.stop();
+    };
     tokio::select! {
         served = connections::serve(doors, (serving, metrics, audit), stop) => Ok(served?),
         () = failed => Err(ServeError::Panicked),

@@ -1,6 +1,7 @@
 //! How a node is, as people and programs read it.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use slotcast_units::{Rate, Span};
 use crate::folder::Refusal;
 use crate::network::{SocketCounters, all_counters, refusals};
 use crate::node::Node;
+pub use crate::operations::{OperationCounts, RequestCounts};
 
 /// How a node's link to the others was at a moment.
 #[derive(Debug, Clone)]
@@ -40,6 +42,9 @@ pub struct NodeStatus {
     pub under_replicated_chunks: Option<u64>,
     /// Its targets, in order.
     pub targets: Vec<Target>,
+    /// Puts and gets over HTTP, of all clients of this node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<RequestCounts>,
     /// Its part in a cluster of several processes; none of one in one process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkStatus>,
@@ -160,6 +165,12 @@ pub struct Target {
     pub link_rate_bytes_per_s: Option<u64>,
     /// Bytes that are free on its file system, if that can be told.
     pub free_bytes: Option<u64>,
+    /// Bytes of its file system, if that can be told.
+    #[serde(default)]
+    pub capacity_bytes: Option<u64>,
+    /// A number of its file system: targets with the same one share what is free. None if that cannot be told.
+    #[serde(default)]
+    pub file_system: Option<u64>,
     /// What it does so that its chunks have all their replicas.
     #[serde(default)]
     pub repair: Repair,
@@ -223,6 +234,7 @@ impl NodeStatus {
             version: env!("CARGO_PKG_VERSION").into(),
             under_replicated_chunks,
             targets: targets.iter().map(|of| Target::new(of, node.folder(of.target))).collect(),
+            requests: None,
             network: network.map(NetworkStatus::new),
         })
     }
@@ -273,7 +285,7 @@ impl Target {
             StoreStatus::ReadOnly(error) => ("read-only", Some(error.to_string())),
             StoreStatus::Failed(error) => ("failed", Some(error.to_string())),
         };
-        let numbers = &status.statistics;
+        let (numbers, room) = (&status.statistics, room(path));
         let refusal = folder.and_then(|(_, refusal)| refusal.as_ref());
         Target {
             target: status.target.0,
@@ -298,7 +310,9 @@ impl Target {
             disk_busy_ns: status.load.disk_busy.as_ns(),
             disk_rate_bytes_per_s: status.load.disk_rate.map(bytes_per_s),
             link_rate_bytes_per_s: status.load.link_rate.map(bytes_per_s),
-            free_bytes: free_bytes(path),
+            free_bytes: room.map(|(free, _)| free),
+            capacity_bytes: room.map(|(_, all)| all),
+            file_system: std::fs::metadata(path).ok().map(|of| of.dev()),
             repair: Repair::new(status),
         }
     }
@@ -339,8 +353,9 @@ fn bytes_per_s(rate: Rate) -> u64 {
     rate.as_bps() / 8
 }
 
-/// What an ordinary user may still write there.
-fn free_bytes(folder: &Path) -> Option<u64> {
+/// What an ordinary user may still write there, and how large the file system is.
+fn room(folder: &Path) -> Option<(u64, u64)> {
     let file_system = rustix::fs::statvfs(folder).ok()?;
-    Some(file_system.f_bavail.saturating_mul(file_system.f_frsize))
+    let bytes = |blocks: u64| blocks.saturating_mul(file_system.f_frsize);
+    Some((bytes(file_system.f_bavail), bytes(file_system.f_blocks)))
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use slotcast_lab::InputError;
 use slotcast_node::cluster::change::Refused;
-use slotcast_node::cluster::{ClusterMap, FileError, FoundMap, MapSource, map_text, parse_map};
+use slotcast_node::cluster::{ChangeError, ClusterMap, FileError, FoundMap, MapSource};
 use slotcast_protocol::Membership;
 
 use crate::failure::Outcome;
@@ -196,9 +196,6 @@ impl MapOption {
     }
 }
 
-/// Changes that somebody else makes at the same time are rare; so many in a row are a mistake.
-const ATTEMPTS: usize = 20;
-
 /// Changes the map by `by`; gives the new one, and what `by` gave with it.
 fn change<T: Default>(
     source: &MapSource,
@@ -213,24 +210,17 @@ fn change_unless<T: Default>(
     is_so: impl Fn(&ClusterMap) -> bool,
     by: impl Fn(&ClusterMap) -> Result<(ClusterMap, T), Refused>,
 ) -> Result<(ClusterMap, T), Box<InputError>> {
-    for _ in 0..ATTEMPTS {
-        let found = source.load().map_err(wrong_file)?;
-        if is_so(&found.map) {
-            return Ok((found.map, T::default()));
-        }
-        let (map, more) = by(&found.map).map_err(|Refused { message, help }| {
+    source.change(is_so, by).map_err(|error| match error {
+        ChangeError::File(error) => wrong_file(error),
+        ChangeError::Refused(Refused { message, help }) => {
             InputError::plain(format!("{source}: {message}")).with_help(Some(help))
-        })?;
-        // What is written is what every node will read.
-        let text = map_text(&map);
-        let map = parse_map("the new map", &text).map_err(wrong_file)?;
-        if source.replace(Some(&found), &text).map_err(wrong_file)? {
-            return Ok((map, more));
         }
-    }
-    let help = "see who does with `slotcast cluster show`, and try again";
-    Err(InputError::plain(format!("{source}: somebody else changes it all the time"))
-        .with_help(Some(help.into())))
+        ChangeError::Contended => {
+            let help = "see who does with `slotcast cluster show`, and try again";
+            InputError::plain(format!("{source}: somebody else changes it all the time"))
+                .with_help(Some(help.into()))
+        }
+    })
 }
 
 /// Says what was changed, and what is left to do.

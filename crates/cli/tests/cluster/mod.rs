@@ -98,6 +98,27 @@ impl Cluster {
         Cluster { folder: folder.to_path_buf(), hosts, nodes, binaries: BTreeMap::new() }
     }
 
+    /// Three running nodes with a target each, and two replicas; with their map in etcd, if it is given.
+    pub(crate) fn of_three(folder: &Path, etcd: Option<&etcd::Etcd>) -> Cluster {
+        let settings = "data_rate = \"2Gbps\"\nreplicas = 2\n".into();
+        let hosts = loopback_hosts(3);
+        let mut cluster =
+            Cluster::new(folder, Plan { nodes: 3, targets_per_node: 1, settings, hosts });
+        if let Some(etcd) = etcd {
+            let file = folder.join("cluster.toml");
+            let mut init = Command::new(env!("CARGO_BIN_EXE_slotcast"));
+            let init = init.args(["cluster", "init"]).arg(&file).args(["--map", &etcd.map()]);
+            assert!(init.status().expect("it runs").success());
+            for node in 0..3 {
+                let path = folder.join(format!("node-{node}.toml"));
+                let text = fs::read_to_string(&path).expect("it is there");
+                fs::write(path, text.replace("cluster.toml", &etcd.map())).expect("room");
+            }
+        }
+        cluster.start_all();
+        cluster
+    }
+
     fn command(&self, node: usize) -> Command {
         let tested = Path::new(env!("CARGO_BIN_EXE_slotcast"));
         let binary = self.binaries.get(&node).map_or(tested, PathBuf::as_path);

@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod change_tests;
+mod changing;
 mod error;
 mod etcd;
 mod map_file;
@@ -12,6 +13,7 @@ mod map_source;
 mod map_voters;
 mod node_file;
 
+pub use changing::ChangeError;
 pub use error::FileError;
 pub use etcd::{Etcd, EtcdAddress, EtcdError, Stored};
 pub use map_file::{map_text, parse_map};
