@@ -6,6 +6,7 @@
 //! otherwise they make one with two seeds.
 
 #[path = "support/chromium.rs"]
+#[allow(dead_code, reason = "each test file uses its own part")]
 mod chromium;
 mod support;
 

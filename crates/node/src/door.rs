@@ -30,7 +30,8 @@ pub(crate) const NATIVE: Courtesy =
     Courtesy { protocol: "http", is_question, refusal, late_header: LATE_HEADER };
 
 fn is_question(path: &str) -> bool {
-    matches!(path, "/v1/status" | "/v1/events" | "/metrics" | "/healthz" | "/readyz")
+    let questions = ["/", "/v1/status", "/v1/events", "/metrics", "/healthz", "/readyz"];
+    questions.contains(&path) || path.starts_with("/page/")
 }
 
 fn refusal() -> Response {

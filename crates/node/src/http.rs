@@ -12,6 +12,7 @@
 //! | `/v1/map` | the cluster map: see `map_http` |
 //! | `GET /metrics` | the same for Prometheus |
 //! | `GET /healthz`, `GET /readyz` | whether the node runs, and serves |
+//! | `GET /` | the web page |
 //!
 //! Who may ask is found out first: see `access::guard`.
 
@@ -36,6 +37,7 @@ use slotcast_units::Size;
 
 use crate::access::{self, Access, Guard, guard};
 use crate::body_memory::{BodyMemory, counted};
+use crate::browsers::{self, HostNames};
 use crate::collection_http;
 pub use crate::collection_http::{CollectionAnswer, LastRound};
 use crate::conditional::{self, Wanted};
@@ -56,6 +58,7 @@ pub use crate::objects_http::{
     BucketAnswer, BucketsAnswer, DeleteAnswer, NamesAnswer, ObjectAnswer, ObjectDescription,
     StoredAnswer,
 };
+use crate::page_http;
 pub use crate::serving::{Background, Front, Gateway, ServeError, serve};
 use crate::status::NodeStatus;
 use slotcast_object::Address;
@@ -389,6 +392,7 @@ pub(crate) fn router(
     objects: &Objects,
     access: &Access,
     (metrics, feed): (HttpMetrics, Feed),
+    names: HostNames,
 ) -> Router {
     let (node, memory, serving) = objects.parts();
     let app = App { node, memory, serving, access: access.clone(), feed, metrics };
@@ -403,12 +407,14 @@ pub(crate) fn router(
         .merge(health_http::routes())
         .merge(events_http::routes())
         .merge(map_http::routes())
+        .merge(page_http::routes())
         .route("/v1/status", get(get_status))
         .route("/metrics", get(get_metrics))
         .fallback(no_such_path)
         .method_not_allowed_fallback(no_such_method)
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(first, guard))
+        .layer(from_fn_with_state(names, browsers::guard))
         .with_state(app);
     // Asked once: a layer costs every request something.
     match tracing::enabled!(tracing::Level::DEBUG) {

@@ -20,6 +20,7 @@ use slotcast_units::Time;
 use tokio::sync::oneshot::{self, Receiver};
 
 pub use self::starting::{Hosting, Machines, NodeConfig, StartError};
+use crate::browsers::HostNames;
 use crate::cluster::MapSource;
 use crate::folder::Refusal;
 use crate::limits::Serving;
@@ -40,6 +41,7 @@ pub struct Node {
     /// The lock of the register of its targets.
     _register: Option<File>,
     serving: Serving,
+    host_names: HostNames,
     /// Numbers uploads.
     uploads: AtomicU64,
 }
@@ -68,6 +70,18 @@ impl Node {
     /// Where its cluster map is kept; none of a cluster in one process.
     pub(crate) fn map_source(&self) -> Option<&MapSource> {
         self.keeper.as_ref().map(MapKeeper::source)
+    }
+
+    /// The same node, which browsers may reach by these names, too.
+    #[must_use]
+    pub fn reached_by(mut self, names: &[String]) -> Node {
+        self.host_names = HostNames::new(names);
+        self
+    }
+
+    /// By which names browsers may reach it.
+    pub(crate) fn host_names(&self) -> HostNames {
+        self.host_names.clone()
     }
 
     /// How its HTTP connections are served.

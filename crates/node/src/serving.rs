@@ -160,7 +160,7 @@ async fn serve_until(
     stop: impl Future<Output = ()>,
     ready: impl FnOnce(),
 ) -> Result<(), ServeError> {
-    let (serving, failed) = (node.serving(), node.failed());
+    let (serving, failed, names) = (node.serving(), node.failed(), node.host_names());
     let (metrics, feed) = (HttpMetrics::new(), Feed::new(&node));
     let Front { listener, gateways, access, tls, audit } = front;
     if let Some(tls) = &tls {
@@ -168,7 +168,7 @@ async fn serve_until(
     }
     let access = Access::new(node.clone(), access);
     let objects = Objects::new(node);
-    let native = router(&objects, &access, (metrics.clone(), feed.clone()));
+    let native = router(&objects, &access, (metrics.clone(), feed.clone()), names);
     let mut doors = vec![Door::new(asynchronous(listener)?, native, NATIVE).with_tls(tls.clone())];
     for Gateway { listener, router, courtesy } in gateways {
         let router = router(objects.clone(), access.clone());

@@ -43,9 +43,19 @@ pub(crate) struct HttpOptions {
     /// Requests that may wait for memory; others are answered 503 [default: 1024]
     #[arg(long, value_name = "N", conflicts_with = "config")]
     waiting: Option<u32>,
+
+    /// A name by which browsers may reach the node, besides its addresses, localhost, names without a dot and that of
+    /// this machine; may be given several times
+    #[arg(long = "host-name", value_name = "NAME")]
+    host_names: Vec<String>,
 }
 
 impl HttpOptions {
+    /// By which names browsers may reach the node, besides those that everybody has.
+    pub(crate) fn host_names(&self) -> &[String] {
+        &self.host_names
+    }
+
     /// These limits, and `limits` for all else.
     pub(crate) fn limits(&self, limits: Limits) -> Limits {
         Limits {

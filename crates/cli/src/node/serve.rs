@@ -139,13 +139,15 @@ fn join(path: &Path, arguments: &Arguments) -> Outcome {
         "starting"
     );
     let node = Node::join(&file, SEGMENT_SIZE).map_err(|error| not_started(&error))?;
+    let node = node.reached_by(arguments.http.host_names());
     let scheme = scheme(front.tls.as_ref());
     let told = || {
         // Nobody may be listening to this, and that is no reason to stop.
         let _ = writeln!(
             io::stdout(),
             "{}: node {} of {} in epoch {}, {} targets, datagrams at {}, {scheme}://{address}\n\n\
-             \x20 slotcast status --node {address}    how it is, and whom it hears\n{about}\n\
+             \x20 slotcast status --node {address}    how it is, and whom it hears\n\
+             \x20 {scheme}://{address}/                   the same in a browser, and more\n{about}\n\
              Ctrl-C stops it.",
             file.name,
             file.node,
@@ -224,6 +226,7 @@ fn alone(arguments: &Arguments) -> Outcome {
         "starting"
     );
     let node = Node::start(&config).map_err(|error| not_started(&error))?;
+    let node = node.reached_by(arguments.http.host_names());
     let scheme = scheme(front.tls.as_ref());
     let told = || {
         // Nobody may be listening to this, and that is no reason to stop.
@@ -232,7 +235,8 @@ fn alone(arguments: &Arguments) -> Outcome {
             "{targets} targets under {}, {replicas} replicas, at {scheme}://{address}\n\n\
              \x20 slotcast put FILE         stores a file and prints its address\n\
              \x20 slotcast get ADDRESS      writes it to standard output\n\
-             \x20 slotcast status           how the targets are\n{about}\n\
+             \x20 slotcast status           how the targets are\n\
+             \x20 {scheme}://{address}/    the same in a browser, and more\n{about}\n\
              Ctrl-C stops it.",
             data.display(),
         );

@@ -55,8 +55,10 @@ impl Page {
     pub(crate) fn start(program: &Path, scratch: &Path) -> Page {
         let mut browser = Command::new(program)
             .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run"])
-            .args(["--remote-debugging-port=0", "--host-resolver-rules=MAP * ~NOTFOUND"])
+            .arg("--remote-debugging-port=0")
+            .arg("--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1")
             .args(["--disable-background-networking", "--disable-component-update"])
+            .args(["--disable-quic", "--disable-sync"])
             .arg(format!("--user-data-dir={}", scratch.join("profile").display()))
             .arg("about:blank")
             .stdout(Stdio::null())
@@ -128,14 +130,19 @@ impl Page {
         }
     }
 
-    /// Opens `path` from disk in a window of that size, and waits until its charts are drawn.
-    pub(crate) fn open(&mut self, path: &Path, width: u32, height: u32, is_phone: bool) {
+    /// Opens an address in a window of that size.
+    pub(crate) fn visit(&mut self, url: &str, (width, height): (u32, u32), is_phone: bool) {
         let size = json!({
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone,
         });
         self.call("Emulation.setDeviceMetricsOverride", &size);
         self.call("Emulation.setTouchEmulationEnabled", &json!({ "enabled": is_phone }));
-        self.call("Page.navigate", &json!({ "url": format!("file://{}", path.display()) }));
+        self.call("Page.navigate", &json!({ "url": url }));
+    }
+
+    /// Opens `path` from disk in a window of that size, and waits until its charts are drawn.
+    pub(crate) fn open(&mut self, path: &Path, width: u32, height: u32, is_phone: bool) {
+        self.visit(&format!("file://{}", path.display()), (width, height), is_phone);
         self.wait_for(
             "document.readyState === 'complete' && Number(document.documentElement.dataset.drawn) \
              === document.querySelectorAll('.chart').length",
@@ -170,6 +177,28 @@ impl Page {
         self.mouse("mouseMoved", x, y, 0);
         self.mouse("mousePressed", x, y, 1);
         self.mouse("mouseReleased", x, y, 0);
+    }
+
+    /// Types text into the element that has the focus.
+    pub(crate) fn write(&mut self, text: &str) {
+        self.call("Input.insertText", &json!({ "text": text }));
+    }
+
+    /// Presses a key and lets it go.
+    pub(crate) fn press(&mut self, key: &str) {
+        for kind in ["rawKeyDown", "keyUp"] {
+            self.call("Input.dispatchKeyEvent", &json!({ "type": kind, "key": key }));
+        }
+    }
+
+    /// Drops a file from disk onto the middle of an element.
+    pub(crate) fn drop_file(&mut self, element: &str, path: &Path) {
+        let (x, y) = self.place(element, 0.5, 0.5);
+        let data = json!({ "items": [], "files": [path], "dragOperationsMask": 1 });
+        for kind in ["dragEnter", "dragOver", "drop"] {
+            let event = json!({ "type": kind, "x": x, "y": y, "data": data });
+            self.call("Input.dispatchDragEvent", &event);
+        }
     }
 
     /// Moves the mouse onto the middle of an element, which is scrolled into view.

@@ -66,6 +66,7 @@ pub(crate) const CRATES: &[Crate] = &[
     row("slotcast-scenario", "crates/scenario", 2, Part::Simulator),
     row("slotcast-peers", "crates/peers", 2, Part::Simulator),
     row("slotcast-sim", "crates/sim", 2, Part::Simulator),
+    row("slotcast-page", "crates/page", 2, Part::Store),
     row("slotcast-node", "crates/node", 2, Part::Store),
     row("slotcast-s3", "crates/s3", 2, Part::Store),
     row("slotcast-lossy", "crates/lossy", 3, Part::Store),

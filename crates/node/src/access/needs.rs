@@ -71,7 +71,9 @@ pub(super) fn of(method: &Method, uri: &Uri) -> Needs {
     let node = || format!("{NODE_ARN}node");
     match (method.as_str(), path) {
         (_, "/healthz" | "/readyz" | "/metrics") => Needs::Health,
-        ("GET", "/v1/status" | "/v1/collection") => one("slotcast:GetStatus", node()),
+        ("GET", "/v1/status" | "/v1/collection" | "/v1/events" | "/v1/map") => {
+            one("slotcast:GetStatus", node())
+        }
         ("POST", "/v1/collection") => one("slotcast:CollectGarbage", node()),
         ("PUT", "/v1/content") => one("slotcast:PutContent", format!("{NODE_ARN}content")),
         (method, path) => {

@@ -19,6 +19,7 @@ use slotcast_units::Rate;
 use super::Node;
 use super::opening::{Opened, open_targets};
 use crate::admission::{Opened as OpenedFolders, PlacedTarget, RegisteredTargets};
+use crate::browsers::HostNames;
 use crate::clock::Clock;
 use crate::cluster::{NodeFile, TargetFolder};
 use crate::folder::{Folder, FolderError};
@@ -424,6 +425,7 @@ impl Node {
             keeper: None,
             serving,
             uploads: AtomicU64::new(0),
+            host_names: HostNames::new(&[]),
             _register: register,
         };
         if let Some(file) = file {
