@@ -70,6 +70,7 @@ pub(crate) const CRATES: &[Crate] = &[
     row("slotcast-node", "crates/node", 2, Part::Store),
     row("slotcast-s3", "crates/s3", 2, Part::Store),
     row("slotcast-lossy", "crates/lossy", 3, Part::Store),
+    row("slotcast-tune", "crates/tune", 3, Part::Lab),
     row("slotcast-lab", "crates/lab", 3, Part::Lab),
     row("slotcast-plan", "crates/plan", 3, Part::Lab),
     row("slotcast-trace", "crates/trace", 3, Part::Lab),

@@ -29,6 +29,7 @@ const SHORT: &[&str] = &[
     "crates/store/",
     "crates/trace/",
     "crates/transport/",
+    "crates/tune/",
     "crates/units/",
     "studies/",
 ];
