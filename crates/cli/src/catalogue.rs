@@ -6,8 +6,14 @@ use slotcast_lab::setting::{CLUSTER, Settings};
 use slotcast_lab::{Evaluation, InputError};
 
 /// The settings of every model. A new one is a line here.
-pub(crate) fn models() -> [&'static dyn Settings; 4] {
-    [&CLUSTER, slotcast_plan::SETTINGS, slotcast_lustre::SETTINGS, slotcast_stripes::SETTINGS]
+pub(crate) fn models() -> [&'static dyn Settings; 5] {
+    [
+        &CLUSTER,
+        slotcast_plan::SETTINGS,
+        slotcast_lustre::SETTINGS,
+        slotcast_stripes::SETTINGS,
+        slotcast_networks::SETTINGS,
+    ]
 }
 
 /// The settings of the model called `name`.
@@ -21,7 +27,8 @@ pub(crate) fn model(name: &str) -> Result<&'static dyn Settings, Box<InputError>
 }
 
 /// The evaluations of studies. A new one is a line here.
-static STUDIES: [Evaluation; 2] = [slotcast_stripes::EVALUATION, slotcast_lustre::EVALUATION];
+static STUDIES: [Evaluation; 3] =
+    [slotcast_stripes::EVALUATION, slotcast_lustre::EVALUATION, slotcast_networks::EVALUATION];
 
 /// Every evaluation, in the order in which they are listed and run.
 pub(crate) fn evaluations() -> impl Iterator<Item = &'static Evaluation> {

@@ -25,7 +25,8 @@ pub(crate) struct Arguments {
     #[arg(required_unless_present = "of")]
     key: Option<String>,
 
-    /// The model that it is a key of: cluster, plan, lustre, stripes; the first that has it if not given
+    /// The model that it is a key of: cluster, plan, lustre, stripes, networks; the first that has it if
+    /// not given
     #[arg(long, value_name = "MODEL")]
     of: Option<String>,
 }

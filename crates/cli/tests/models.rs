@@ -8,8 +8,14 @@ use slotcast_lab::InputError;
 use slotcast_lab::setting::{CLUSTER, Described, Settings, Value, needed};
 use support::{file, slotcast};
 
-fn models() -> [&'static dyn Settings; 4] {
-    [&CLUSTER, slotcast_plan::SETTINGS, slotcast_lustre::SETTINGS, slotcast_stripes::SETTINGS]
+fn models() -> [&'static dyn Settings; 5] {
+    [
+        &CLUSTER,
+        slotcast_plan::SETTINGS,
+        slotcast_lustre::SETTINGS,
+        slotcast_stripes::SETTINGS,
+        slotcast_networks::SETTINGS,
+    ]
 }
 
 /// A file that gives `setting` the value `text`, which is as in a file.
@@ -163,6 +169,7 @@ fn every_command_refuses_wrong_arguments() {
         (["plan", "small"], models()[1]),
         (["reproduce", "lustre"], models()[2]),
         (["reproduce", "stripes"], models()[3]),
+        (["reproduce", "networks"], models()[4]),
     ] {
         let refused = |argument: &str| {
             let run = slotcast(&[command[0], command[1], "--set", argument]);

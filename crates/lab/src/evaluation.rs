@@ -133,6 +133,10 @@ pub enum FigureKind {
     Stacked,
     /// Each series is a line in the order of its `x`.
     Lines,
+    /// The same of medians over the seeds, which have no intervals.
+    Medians,
+    /// A colour for each `x` of each series, the first series at the bottom; `y` is what the colours mean.
+    Heat,
     /// Each series is a cloud of points.
     Points,
     /// Each series is a line of values in rising order: its distribution.

@@ -113,6 +113,9 @@ fn framed(chart: &Chart, plots: Vec<Drawn>, adjust: impl FnOnce(Layout) -> Layou
     }
     let mut scene = render_multiple(plots, adjust(layout));
     let below = match &chart.plot {
+        Plot::Heat(heat) if chart.y.label.is_empty() => {
+            format!("colour: {}", heat::heat_label(heat))
+        }
         Plot::Heat(heat) => format!("{}; colour: {}", chart.y.text(), heat::heat_label(heat)),
         _ => chart.y.text(),
     };

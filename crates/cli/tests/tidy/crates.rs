@@ -76,6 +76,7 @@ pub(crate) const CRATES: &[Crate] = &[
     row("slotcast-trace", "crates/trace", 3, Part::Lab),
     row("slotcast-evaluations", "crates/evaluations", 3, Part::Lab),
     row("slotcast-stripes", "studies/stripes", 3, Part::Study),
+    row("slotcast-networks", "studies/networks", 3, Part::Study),
     row("slotcast-lustre", "studies/lustre", 3, Part::Study),
     row("slotcast-report", "crates/report", 3, Part::Lab),
     row("slotcast", "crates/cli", 3, Part::Binary),

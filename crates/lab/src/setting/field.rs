@@ -4,6 +4,7 @@ use slotcast_sim::{
     Backpressure, Fidelity, Grant, IdleExtension, Load, Mix, ProtocolKind, ProxyChoice,
     SequenceChoice, TargetChoice, Ties,
 };
+use slotcast_tune::Method;
 use slotcast_units::{Rate, Share, Size, Span};
 
 use super::kind::{Value, Word, Words};
@@ -164,6 +165,13 @@ choice!(Load {
 choice!(Fidelity {
     Flow = "flow", "a transfer is one event, shared rates are recomputed when flows come and go";
     Frame = "frame", "every frame is an event, as in the paper";
+});
+choice!(Method {
+    Networks = "networks", "several neural networks, each of which climbs from the others' best points";
+    Random = "random", "points at random";
+    LatinHypercube = "latin-hypercube", "points at random, one in each slice of each dimension";
+    CmaEs = "cma-es", "a normal distribution that follows its better half";
+    GaussianProcess = "gaussian-process", "a model of the function, and the point with the largest expected improvement";
 });
 choice!(WarmupRule {
     AsSet = "as-set", "run.warmup, checked against what MSER-5 finds";

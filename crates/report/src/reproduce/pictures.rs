@@ -2,7 +2,9 @@
 
 use slotcast_lab::{Figure, FigureKind, Outcome, Series};
 
-use crate::chart::{self, Axis, BarSeries, Bars, Chart, Line, Lines, Mean, Plot, Scale, Style};
+use crate::chart::{
+    self, Axis, BarSeries, Bars, Chart, Heat, Line, Lines, Mean, Plot, Scale, Style,
+};
 use crate::number;
 
 /// Most points of a line that are marked one by one.
@@ -63,6 +65,14 @@ fn charts(evaluation: &str, name: &str, figure: &Figure) -> Vec<Chart> {
             };
             vec![chart(lines(figure, |_| style), caption)]
         }
+        FigureKind::Medians => {
+            vec![chart(lines(figure, |_| Style::Marked), "Median over the seeds.")]
+        }
+        FigureKind::Heat => {
+            let caption = "Median over the seeds; what the colours mean is beside them.";
+            let (heat, nothing) = (Plot::Heat(heat(figure)), Axis::new("", ""));
+            vec![Chart::new(&file, &title, x.clone(), nothing, heat).with_caption(caption)]
+        }
         FigureKind::Points => {
             let caption = "Every request of the first seed, in the order in which they ended.";
             vec![chart(lines(figure, |_| Style::Points), caption)]
@@ -108,6 +118,18 @@ fn bars(figure: &Figure) -> Bars {
     }
 }
 
+fn heat(figure: &Figure) -> Heat {
+    let Axis { label, unit, .. } = Axis::parse(figure.y);
+    let xs = figure.series.first().map_or(&[][..], |series| &series.x);
+    Heat {
+        columns: xs.iter().map(|&x| number::tick(x)).collect(),
+        rows: figure.series.iter().map(|series| series.name.clone()).collect(),
+        values: figure.series.iter().map(|series| series.y.clone()).collect(),
+        label,
+        unit,
+    }
+}
+
 fn lines(figure: &Figure, style: impl Fn(usize) -> Style) -> Plot {
     let lines = figure.series.iter().enumerate().map(|(index, series)| Line {
         name: series.name.clone(),
@@ -141,6 +163,19 @@ mod tests {
         let names: Vec<_> = bars.series.iter().map(|series| series.name.as_str()).collect();
         assert_eq!((names, &bars.groups[1][..]), (vec!["a", "a, published"], "1000"));
         assert_eq!(bars.series[0].bars[1], Mean { value: 2.0, ci95: Some(0.2) });
+    }
+
+    #[test]
+    fn a_surface_has_a_colour_for_each_point_of_each_series() {
+        let other = Series { name: "b".into(), y: vec![3.0, 4.0], ..series() };
+        let charts = charts("n", "n_heat", &figure(FigureKind::Heat, vec![series(), other]));
+        let Plot::Heat(heat) = &charts[0].plot else { panic!("heat") };
+        assert_eq!(
+            (heat.rows.join(","), heat.columns.join(",")),
+            ("a,b".into(), "400,1000".into())
+        );
+        assert_eq!(heat.values, [[1.0, 2.0], [3.0, 4.0]]);
+        assert_eq!((heat.label.as_str(), heat.unit.as_str()), ("latency", "us"));
     }
 
     #[test]
