@@ -12,7 +12,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         ],
     ),
     ("Cluster", &["status", "top", "gc", "user", "cluster", "target", "key", "bench"]),
-    ("Simulate", &["plan", "sim", "sweep", "compare", "explain"]),
+    ("Simulate", &["plan", "sim", "sweep", "tune", "compare", "explain"]),
     ("Check", &["reproduce", "parity", "fuzz"]),
     ("Help", &["help"]),
 ];
@@ -27,6 +27,7 @@ Examples:
   slotcast sim experiments/first.toml          run one experiment
   slotcast compare a.json b.json               two results of sim --json, metric by metric
   slotcast sweep experiments/open-loop.toml    every point of a sweep; goes on where it was stopped
+  slotcast tune experiments/tune/busy.toml     the settings that make a metric best, within limits
   slotcast sim --list                          everything that an experiment can set
   slotcast explain disk.rate                   one of those in full
   slotcast parity experiments/parity.toml      the simulator and real disks, side by side
@@ -37,7 +38,7 @@ Exit status:
   1  a claim that must hold does not, or two runs that must be equal differ
   2  the input is wrong and nothing has run, or the output cannot be written
   3  a node has found a fault in itself and cannot go on: start it again
-  130  a sweep was stopped by Ctrl-C; what is finished is kept";
+  130  a sweep or a search was stopped by Ctrl-C; what is finished is kept";
 
 /// The command with its subcommands in groups.
 pub(crate) fn grouped(mut command: Command) -> Command {

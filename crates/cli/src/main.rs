@@ -28,6 +28,8 @@ mod reproduce_text;
 mod sim;
 mod statistics;
 mod sweep;
+mod tune;
+mod tune_text;
 
 use std::process::ExitCode;
 
@@ -75,6 +77,7 @@ enum Command {
     Sim(sim::Arguments),
     Compare(compare::Arguments),
     Sweep(sweep::Arguments),
+    Tune(tune::Arguments),
     Plan(plan::Arguments),
     Explain(explain::Arguments),
     Fuzz(fuzz::Arguments),
@@ -112,6 +115,7 @@ fn main() -> ExitCode {
         Command::Sim(arguments) => sim::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
+        Command::Tune(arguments) => tune::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),

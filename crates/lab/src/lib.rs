@@ -17,6 +17,7 @@
 //! * [`Metrics`] are figures over the seeds, each an [`Estimate`] with its 95 % confidence interval.
 //! * [`Comparison`] holds two results against each other, seed by seed where they share seeds.
 //! * [`sweep`] keeps every finished run in a folder, resumes an interrupted sweep, and finds the knee.
+//! * [`tune`] searches for the settings that make a metric best, within limits.
 //! * [`Evaluation`] is a published evaluation; [`Prepared::run`] repeats it.
 //! * [`SimReport`] and [`ReproduceReport`] are the documented JSON of both.
 //!
@@ -82,6 +83,7 @@ mod study;
 pub mod sweep;
 mod tail;
 mod theory;
+pub mod tune;
 mod warmup;
 
 pub use comparison::{

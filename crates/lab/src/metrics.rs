@@ -156,6 +156,14 @@ impl Metrics {
         }
     }
 
+    /// The figure of the metric called `name`; none where nothing was measured.
+    pub fn named(&self, name: &str) -> Option<Estimate> {
+        let json = serde_json::to_value(self).expect("metrics are JSON");
+        let place = name.split('.').try_fold(&json, |value, part| value.get(part))?;
+        let number = |name| place.get(name).and_then(serde_json::Value::as_f64);
+        Some(Estimate { value: number("value")?, ci95: number("ci95") })
+    }
+
     /// The figures that `statistics.precision` is about, where there was something to measure.
     pub fn headline(&self) -> impl Iterator<Item = (&'static str, Estimate)> + use<> {
         let figures = [
@@ -359,6 +367,8 @@ pub(crate) mod tests {
         for Metric { name, .. } in metric_definitions() {
             let place = name.split('.').fold(&metrics, |value, part| &value[part]);
             assert_eq!(place["value"].as_f64(), told[name.as_ref()], "{name}");
+            let named = Metrics::of(&[&run]).named(&name).map(|figure| figure.value);
+            assert_eq!(named, told[name.as_ref()], "{name}");
         }
         assert_eq!(told.len(), metric_definitions().len() + 3, "all but the three maxima");
         assert!(!run_metrics(&report(1, &[100])).contains_key("put_latency_us.mean"));

@@ -21,7 +21,7 @@ mod sources;
 mod table;
 #[cfg(test)]
 mod tests;
-mod toml_value;
+pub(crate) mod toml_value;
 
 pub use draft::Draft;
 pub use field::{Choice, Field};

@@ -105,6 +105,11 @@ impl<'a> Sweep<'a> {
         self.keys.iter().map(Vec::len).sum()
     }
 
+    /// The runs that are kept, for another sweep.
+    pub fn into_results(self) -> Results {
+        self.results
+    }
+
     /// Where the runs are kept.
     pub fn results(&self) -> &Results {
         &self.results

@@ -21,7 +21,7 @@ impl Value {
 
 impl Kind {
     /// The value of this kind that [`Value::number`] gives as `number`.
-    fn of_number(&self, number: u64) -> Option<Value> {
+    pub(crate) fn of_number(&self, number: u64) -> Option<Value> {
         match self {
             Kind::Count(_) => Some(Value::Count(number)),
             Kind::Size(_) => Some(Value::Size(Size::from_bytes(number))),

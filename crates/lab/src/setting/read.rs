@@ -9,6 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::draft::{Axis, Draft, Given, NamedBlock, SweepBlock};
 use super::schema::{Schema, Setting, Settings};
+use super::table::CLUSTER;
 use super::toml_value::{self, Item, Key, Result, in_order};
 use crate::input_error::{InputError, Origin, Source};
 use crate::nearest::{did_you_mean, nearest};
@@ -38,6 +39,8 @@ pub(super) fn read<C: Default>(
             "title" => draft.title = Some(draft.read_text(key, value)?),
             "description" => draft.description = Some(draft.read_text(key, value)?),
             "sweep" => draft.read_sweep(value)?,
+            // How the experiment is tuned: nothing of what is simulated. `crate::tune` reads and checks it.
+            "tune" | "knob" if schema.model == CLUSTER.model => {}
             section if schema.blocks.as_ref().is_some_and(|blocks| blocks.section == section) => {
                 draft.read_blocks(section, value)?;
             }

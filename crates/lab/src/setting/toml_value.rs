@@ -14,17 +14,17 @@ use crate::input_error::{InputError, Origin, Source};
 use crate::nearest::{did_you_mean, nearest};
 
 /// A key of a table with its place.
-pub(super) type Key<'i> = Spanned<DeString<'i>>;
+pub(crate) type Key<'i> = Spanned<DeString<'i>>;
 /// A value with its place.
-pub(super) type Item<'i> = Spanned<DeValue<'i>>;
+pub(crate) type Item<'i> = Spanned<DeValue<'i>>;
 /// What reading gives: an error shows the place.
-pub(super) type Result<T> = std::result::Result<T, Box<InputError>>;
+pub(crate) type Result<T> = std::result::Result<T, Box<InputError>>;
 
 /// The whole of `source`.
 ///
 /// # Errors
 /// If it is not TOML.
-pub(super) fn table(source: &Arc<Source>) -> Result<Spanned<DeTable<'_>>> {
+pub(crate) fn table(source: &Arc<Source>) -> Result<Spanned<DeTable<'_>>> {
     DeTable::parse(source.text()).map_err(|error| {
         let span = error.span().unwrap_or(0..0);
         let origin = Origin { source: Arc::clone(source), span };
@@ -33,7 +33,7 @@ pub(super) fn table(source: &Arc<Source>) -> Result<Spanned<DeTable<'_>>> {
 }
 
 /// The entries in the order of the file, so that the first error is the topmost.
-pub(super) fn in_order<'a, 'i>(table: &'a DeTable<'i>) -> Vec<(&'a Key<'i>, &'a Item<'i>)> {
+pub(crate) fn in_order<'a, 'i>(table: &'a DeTable<'i>) -> Vec<(&'a Key<'i>, &'a Item<'i>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
@@ -43,7 +43,7 @@ pub(super) fn in_order<'a, 'i>(table: &'a DeTable<'i>) -> Vec<(&'a Key<'i>, &'a 
 ///
 /// # Errors
 /// If `value` is of another kind, or out of range.
-pub(super) fn read(key: &str, kind: &Kind, value: &DeValue<'_>, origin: &Origin) -> Result<Value> {
+pub(crate) fn read(key: &str, kind: &Kind, value: &DeValue<'_>, origin: &Origin) -> Result<Value> {
     match (kind, value) {
         (Kind::Switch, DeValue::Boolean(on)) => Ok(Value::Switch(*on)),
         (Kind::Count(_), DeValue::Integer(integer)) => {
@@ -76,7 +76,7 @@ pub(super) fn read(key: &str, kind: &Kind, value: &DeValue<'_>, origin: &Origin)
 }
 
 /// A value of `kind` for `key`, as text.
-pub(super) fn parse(key: &str, kind: &Kind, text: &str, origin: &Origin) -> Result<Value> {
+pub(crate) fn parse(key: &str, kind: &Kind, text: &str, origin: &Origin) -> Result<Value> {
     kind.parse(text).map_err(|problem| {
         origin
             .error(format!("{key}: {problem}"), format!("expected {}", kind.expected()))
@@ -127,7 +127,7 @@ fn mix(key: &str, list: &DeArray<'_>, origin: &Origin) -> Result<Value> {
 ///
 /// # Errors
 /// If `value` is no text.
-pub(super) fn text(key: &str, value: &DeValue<'_>, origin: &Origin) -> Result<String> {
+pub(crate) fn text(key: &str, value: &DeValue<'_>, origin: &Origin) -> Result<String> {
     match value {
         DeValue::String(text) => Ok(text.to_string()),
         other => {
@@ -141,7 +141,7 @@ pub(super) fn text(key: &str, value: &DeValue<'_>, origin: &Origin) -> Result<St
 ///
 /// # Errors
 /// If `value` is no section.
-pub(super) fn section<'a, 'i>(
+pub(crate) fn section<'a, 'i>(
     name: &str,
     value: &'a DeValue<'i>,
     origin: &Origin,
@@ -159,7 +159,7 @@ pub(super) fn section<'a, 'i>(
 ///
 /// # Errors
 /// If `value` is no list, or an empty one.
-pub(super) fn swept<'a, 'i>(
+pub(crate) fn swept<'a, 'i>(
     key: &str,
     value: &'a DeValue<'i>,
     origin: &Origin,
@@ -175,7 +175,7 @@ pub(super) fn swept<'a, 'i>(
 }
 
 /// What a value is, for errors.
-pub(super) fn found(value: &DeValue<'_>) -> String {
+pub(crate) fn found(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("the text `\"{text}\"`"),
         DeValue::Integer(integer) => format!("the number `{integer}`"),
