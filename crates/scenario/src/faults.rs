@@ -1,7 +1,7 @@
 //! Lost, repeated, late and damaged messages, and targets that go away.
 
 use slotcast_engine::{Stream, Streams};
-use slotcast_units::{Rate, Size, Span};
+use slotcast_units::{Rate, Share, Size, Span};
 
 use crate::scenario::{Faults as Spec, Scenario};
 
@@ -71,9 +71,17 @@ impl Faults {
         self.random.below(size.as_bytes())
     }
 
-    /// Targets that go down: spread over the cluster, so that they do not share a group.
+    /// Targets that go down: neighbours, or spread over the cluster so that they do not share a group.
     pub fn goes_down(&self, target: u32, targets: u32) -> bool {
-        spread(target, self.spec.targets_down, targets)
+        match self.spec.neighbours_down {
+            true => target < self.spec.targets_down,
+            false => spread(target, self.spec.targets_down, targets),
+        }
+    }
+
+    /// Part of a disk's time that goes into bringing back what targets that are down have held.
+    pub fn rebuild_share(&self) -> Share {
+        self.spec.rebuild_share
     }
 
     /// The rate of the slowest disk.
@@ -100,6 +108,16 @@ fn spread(target: u32, n: u32, targets: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn neighbours_are_those_of_one_failure_domain() {
+        let mut scenario = Scenario::default();
+        scenario.faults.targets_down = 3;
+        scenario.faults.neighbours_down = true;
+        let faults = Faults::new(&scenario, &Streams::new(1));
+        let down: Vec<u32> = (0..90).filter(|&target| faults.goes_down(target, 90)).collect();
+        assert_eq!(down, [0, 1, 2]);
+    }
 
     #[test]
     fn as_many_targets_as_asked_for_are_picked_evenly() {

@@ -99,6 +99,12 @@ impl Recorder {
         }
     }
 
+    /// Number of disks behind every port.
+    pub fn disks_of_each(&self) -> u16 {
+        let further = self.further_disks.len() / self.devices.len();
+        u16::try_from(further + 1).expect("at most a thousand")
+    }
+
     fn disks(&self) -> impl Iterator<Item = &FifoStation> + Clone {
         self.devices.iter().map(|device| &device.disk).chain(&self.further_disks)
     }

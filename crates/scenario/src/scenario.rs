@@ -434,6 +434,12 @@ pub struct Faults {
     pub transfer_corruption: Share,
     /// Number of targets that stop answering at `down_at`.
     pub targets_down: u32,
+    /// Whether those are neighbours, as the targets of one failure domain are, instead of spread over the
+    /// cluster.
+    pub neighbours_down: bool,
+    /// Part of their disks' time that the targets of a group spend on bringing back what its members that are
+    /// down have held, from `down_at` on: every disk reads or writes a chunk at even distances.
+    pub rebuild_share: Share,
     /// When they stop.
     pub down_at: Span,
     /// When they are back, empty of reservations but with their data; zero for never.

@@ -213,6 +213,10 @@ fn check_faults(scenario: &Scenario) -> Result<(), ScenarioError> {
     if faults.slow_disks > 0 {
         positive("faults.slow_factor", disk.rate.share(faults.slow_factor).as_bps() > 0)?;
     }
+    if faults.rebuild_share >= Share::ONE {
+        let problem = "leaves users nothing of the disks; expected less than 100%";
+        return wrong("faults.rebuild_share", problem);
+    }
     if faults.up_at != Span::ZERO && faults.up_at <= faults.down_at {
         return wrong("faults.up_at", "targets come back after `faults.down_at`, or 0 for never");
     }

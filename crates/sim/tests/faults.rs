@@ -1,7 +1,7 @@
 //! What goes wrong costs time, and nothing else: requests end well, and promises hold.
 
 use slotcast_sim::{
-    Cluster, Faults, Protocol, ProtocolKind, Run, RunReport, Scenario, Workload, run,
+    Cluster, Faults, Load, Protocol, ProtocolKind, Run, RunReport, Scenario, Workload, run,
 };
 use slotcast_units::{Share, Span};
 
@@ -100,4 +100,24 @@ fn the_peers_refuse_what_they_cannot_survive() {
         ..Scenario::default()
     };
     assert_eq!(run(&scenario, 1).unwrap_err().key, "faults.message_loss");
+}
+
+#[test]
+fn a_rebuild_takes_its_share_of_the_disks_of_the_group_that_lost_a_target() {
+    let utilization = |share| {
+        let mut scenario = Scenario::default();
+        scenario.cluster.targets = 18;
+        scenario.cluster.initiators = 18;
+        scenario.workload.load = Load::Open;
+        scenario.workload.arrivals_per_s = 100;
+        scenario.disk.per_target = 4;
+        scenario.faults.targets_down = 1;
+        scenario.faults.rebuild_share = Share::from_percent(share);
+        scenario.run =
+            Run { length: Span::from_ms(200), warmup: Span::from_ms(50), ..Run::default() };
+        run(&scenario, 1).expect("it can be run").disk_utilization
+    };
+    // Eight of eighteen targets share a group with the one that is down.
+    let more = utilization(20) - utilization(0);
+    assert!((more - 0.2 * 8.0 / 18.0).abs() < 0.005, "{more}");
 }

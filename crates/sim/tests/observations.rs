@@ -96,6 +96,7 @@ fn faulty() -> Vec<Scenario> {
         up_at: Span::from_ms(9),
         slow_disks: 2,
         slow_factor: Share::from_percent(50),
+        ..Faults::default()
     };
     let scenario = |kind, fidelity| Scenario {
         workload: Workload { get_share: Share::from_percent(25), ..Workload::default() },

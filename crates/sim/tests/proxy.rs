@@ -114,6 +114,7 @@ fn faults_at_once() {
         up_at: Span::from_ms(20),
         slow_disks: 6,
         slow_factor: Share::from_percent(25),
+        ..Faults::default()
     };
     let report = run(&scenario, 1).unwrap();
     assert_eq!(report.counts.failures, 0, "{:?}", report.counts);

@@ -469,6 +469,20 @@ static ALL: &[Setting<Configuration>] = &[
         OURS,
         "Number of targets that stop answering at `faults.down_at`."
     ),
+    cluster!(
+        faults.neighbours_down,
+        Kind::Switch,
+        OURS,
+        "Whether those are neighbours, as those of one failure domain, not spread over the cluster.",
+        OUTAGE
+    ),
+    cluster!(
+        faults.rebuild_share,
+        ANY_PART,
+        OURS,
+        "Part of their disks' time that the rest of their groups spend on bringing back what they held.",
+        OUTAGE
+    ),
     cluster!(faults.down_at, span(NO_TIME, HOUR), OURS, "When they stop.", OUTAGE),
     cluster!(
         faults.up_at,

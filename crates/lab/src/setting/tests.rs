@@ -119,6 +119,8 @@ fn every_field_of_a_scenario_is_a_setting() {
             message_delay,
             transfer_corruption,
             targets_down,
+            neighbours_down,
+            rebuild_share,
             down_at,
             up_at,
             slow_disks,

@@ -41,6 +41,8 @@ pub(crate) enum Event {
     ToProxy { target: u32, message: u32 },
     /// A proxy asked to be woken.
     ProxyWake { target: u32 },
+    /// A disk reads or writes a chunk of a target that is down.
+    Rebuild { target: u32, disk: u16 },
 }
 
 impl Event {
@@ -64,6 +66,8 @@ impl Event {
             Event::ToProxy { target, message } => (15, target, message),
             // The kind has four bits in the trace word, and zero was free.
             Event::ProxyWake { target } => (0, target, 0),
+            // As a target that goes down, which has no slot.
+            Event::Rebuild { target, disk } => (13, target, 1 + u32::from(disk)),
         }
     }
 }
@@ -108,6 +112,9 @@ impl ReplicastModel {
             Event::Up { .. } => (plain("up"), Place::Target(number)),
             Event::ToProxy { .. } => (message(), Place::Target(number)),
             Event::ProxyWake { .. } => (plain("proxy-wake"), Place::Target(number)),
+            Event::Rebuild { disk, .. } => {
+                (("rebuild", String::new(), format!("disk={disk}")), Place::Target(number))
+            }
         };
         self.trace.write(|sequence| TraceLine { at: now, sequence, place, kind, request, detail });
     }

@@ -5,6 +5,7 @@ mod effects;
 mod event;
 mod machines;
 mod proxy;
+mod rebuild;
 mod setup;
 mod store;
 mod tape;
@@ -168,6 +169,7 @@ impl Model for ReplicastModel {
                 self.carry_out(now, initiator, agenda);
             }
             Event::Down { target } => self.go_down(now, target),
+            Event::Rebuild { target, disk } => self.rebuild(now, target, disk, agenda),
             Event::Up { target } => {
                 self.targets[target as usize].up = true;
                 if let Some(watch) = &mut self.watch {
@@ -188,6 +190,7 @@ impl ClusterModel for ReplicastModel {
                     agenda.at(to, Event::Up { target });
                 }
             }
+            self.start_rebuild(from, agenda);
         }
         for initiator in 0..u32::try_from(self.initiators.len()).expect("counted in u32") {
             if self.clients.is_open() {

@@ -17,6 +17,7 @@ use slotcast_scenario::{
 use slotcast_units::{Rate, Share, Size, Span, Time};
 
 use super::proxy::ProxyHost;
+use super::rebuild::takes_part;
 use super::{InitiatorHost, Outage, ReplicastModel, Stores, TargetHost, Windows};
 use crate::objects::Objects;
 
@@ -101,14 +102,12 @@ pub(crate) fn machine_configs(
         Span::ZERO => timing.round_trip() * 3,
         set => set,
     };
-    let count = scenario.cluster.targets;
     let target = |t: u32| {
         let (group, position) = groups.seat(TargetId(t));
-        let disk_rate = faults.disk_rate(t, count, scenario.disk.rate);
-        let disk = forecast(scenario, disk_rate);
+        let disk = forecast_of(scenario, faults, &groups, t);
         TargetConfig { group, position, timing, window_rule, idle_extension, calendar, disk }
     };
-    let targets = (0..count).map(target).collect();
+    let targets = (0..scenario.cluster.targets).map(target).collect();
 
     let put = PutRules {
         replicas: u8::try_from(scenario.cluster.replicas).expect("checked before"),
@@ -185,6 +184,22 @@ fn forecast(scenario: &Scenario, rate: Rate) -> DiskForecast {
     DiskForecast::new(rate, scenario.disk.queue_limit, backpressure)
         .with_access_time(scenario.disk.access_time)
         .with_disks(u16::try_from(scenario.disk.per_target).expect("checked before"))
+}
+
+/// What `target` foretells of its disks: what users get of them, as one does that measures them.
+fn forecast_of(
+    scenario: &Scenario,
+    faults: &Faults,
+    groups: &GroupMap,
+    target: u32,
+) -> DiskForecast {
+    let rate = faults.disk_rate(target, groups.targets(), scenario.disk.rate);
+    if !takes_part(faults, groups, target) {
+        return forecast(scenario, rate);
+    }
+    let left = faults.rebuild_share().rest();
+    let access = scenario.disk.access_time.as_secs_f64() / left.as_f64();
+    forecast(scenario, rate.share(left)).with_access_time(Span::from_secs_f64(access))
 }
 
 pub(crate) fn new_model(scenario: &Scenario, groups: GroupMap, seed: u64) -> ReplicastModel {
