@@ -11,6 +11,8 @@ use slotcast_lab::sweep::{
 };
 use slotcast_lab::{Cost, Execution, Experiment, InputError, Runner, Statistics};
 
+use slotcast_units::Span;
+
 use crate::failure::{Failure, Outcome};
 use crate::format::{counted, figure};
 use crate::interrupt::{INTERRUPTED, stop_at_ctrl_c};
@@ -28,6 +30,7 @@ Examples:
   slotcast sweep experiments/first.toml --axis workload.window=1..64*2
   slotcast sweep experiments/first.toml --axis workload.window=1..8 --axis disk.rate=400MiB/s,1GB/s
   slotcast sweep experiments/first.toml --axis workload.chunk_size=4KiB..4MiB*4 --json sweep.json
+  slotcast sweep experiments/open-loop.toml --report page --p99 5ms
 
 Finished runs are kept in a folder (--out). The same command goes on where it was stopped.")]
 pub(crate) struct Arguments {
@@ -63,6 +66,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
+    /// Write a page, pictures and data into this folder (docs/simulate/reports.md)
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
+
+    /// The p99 that must be kept: what the page says and draws is held against it
+    #[arg(long, value_name = "LATENCY", requires = "report")]
+    p99: Option<Span>,
+
     /// Write the results as JSON, to stdout for `-` (docs/simulate/json.md)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -78,6 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let folder = arguments.out.clone().unwrap_or_else(|| arguments.file.with_extension("sweep"));
     let mut outputs = Outputs::beside([&arguments.file]);
     outputs.keep("where finished runs are kept", &Results::file(&folder));
+    let page = outputs.report("--report", arguments.report.as_deref())?;
     let json = outputs.file("--json", arguments.json.as_deref(), Kind::Json)?;
     let program = Program::of_this_process().map_err(|error| {
         Failure::Input(InputError::plain(format!("cannot read myself: {error}")))
@@ -112,6 +124,20 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let report = SweepReport::new(VERSION, &experiment, &runs, &findings, time_of(&runs));
     if !json.as_ref().is_some_and(Destination::is_stdout) {
         print(&told(&experiment, &report, &findings, &sweep))?;
+    }
+    if let Some(page) = &page {
+        let sentences: Vec<String> = report.knees.chunks(2).map(sentence).collect();
+        let found = slotcast_report::sim::Results {
+            experiment: &experiment,
+            report: &report.sim,
+            seen: &[],
+            notes: Vec::new(),
+        };
+        let shown = slotcast_report::sim::sweep_page(&found, arguments.p99, &sentences);
+        let place = slotcast_report::write(&shown, page)?;
+        if !json.as_ref().is_some_and(Destination::is_stdout) {
+            print(&format!("report: {}\n", place.display()))?;
+        }
     }
     if let Some(json) = &json {
         json.write_json(&report)?;

@@ -42,6 +42,32 @@ impl Chart {
         self.y.unit == "%" && self.y.scale == Scale::FromZero && (50.0..=100.0).contains(&largest)
     }
 
+    /// How far the vertical axis must reach for marks that lie above all values; none if none does.
+    pub(crate) fn reach(&self) -> Option<f64> {
+        let (marks, highest) = match &self.plot {
+            Plot::Bars(bars) if !bars.stacked => {
+                let bars_of = bars.series.iter().flat_map(|series| &series.bars);
+                let top = |bar: &Mean| {
+                    bar.value + bar.ci95.filter(|ci95| ci95.is_finite()).unwrap_or(0.0)
+                };
+                (&bars.marks, bars_of.map(top).fold(0.0, f64::max))
+            }
+            Plot::Lines(lines) => {
+                let top = |line: &Line| {
+                    let at = |(place, y): (usize, &f64)| {
+                        y + line.ci95.get(place).copied().unwrap_or(0.0)
+                    };
+                    line.y.iter().enumerate().map(at).fold(0.0, f64::max)
+                };
+                (&lines.marks, lines.lines.iter().map(top).fold(0.0, f64::max))
+            }
+            _ => return None,
+        };
+        let across = marks.iter().filter(|mark| mark.on == On::Y).map(|mark| mark.at);
+        let mark = across.fold(0.0, f64::max);
+        (mark > highest && self.y.scale == Scale::FromZero).then_some(mark * 1.06)
+    }
+
     /// The same picture with a caption.
     #[must_use]
     pub fn with_caption(mut self, caption: impl Into<String>) -> Chart {
@@ -159,6 +185,8 @@ pub struct Bars {
     pub series: Vec<BarSeries>,
     /// On top of one another instead of side by side; intervals are not drawn then.
     pub stacked: bool,
+    /// Places of note on the vertical axis.
+    pub marks: Vec<Mark>,
 }
 
 /// The bars of one colour.

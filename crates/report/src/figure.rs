@@ -111,6 +111,9 @@ fn framed(chart: &Chart, plots: Vec<Drawn>, adjust: impl FnOnce(Layout) -> Layou
     if chart.is_whole() {
         layout = layout.with_y_axis_max(100.0);
     }
+    if let Some(reach) = chart.reach() {
+        layout = layout.with_y_axis_max(reach);
+    }
     let mut scene = render_multiple(plots, adjust(layout));
     let below = match &chart.plot {
         Plot::Heat(heat) if chart.y.label.is_empty() => {

@@ -2,6 +2,7 @@
 
 mod axes;
 mod latencies;
+mod limits;
 mod sweep;
 mod tables;
 
@@ -13,6 +14,8 @@ use crate::chart::Mean;
 use crate::number;
 use crate::observed;
 use crate::page::{Block, Note, Page, Section, Tone};
+
+pub use limits::sweep_page;
 
 /// Most points whose runs are worth looking at: more cannot be told apart in one picture.
 pub const MAX_SEEN: usize = 6;

@@ -11,8 +11,8 @@ use charts::{bars, heat, lines, timeline};
 use proptest::prelude::*;
 use roxmltree::Document;
 use slotcast_report::chart::{
-    Axis, BarSeries, Bars, Chart, Heat, Line, Lines, Mean, Plot, Scale, Span, State, Style,
-    Timeline,
+    Axis, BarSeries, Bars, Chart, Heat, Line, Lines, Mark, Mean, On, Plot, Scale, Span, State,
+    Style, Timeline,
 };
 use slotcast_report::{figure, html, page};
 
@@ -147,7 +147,8 @@ fn any_plot() -> impl Strategy<Value = Plot> {
                     BarSeries { name: format!("s{colour}"), bars, colour, light: colour > 1 }
                 });
                 let groups = (0..groups).map(|group| format!("g{group}")).collect();
-                Plot::Bars(Bars { groups, series: series.collect(), stacked })
+                let marks = vec![Mark { on: On::Y, at: 2.0, label: "limit".into(), colour: None }];
+                Plot::Bars(Bars { groups, series: series.collect(), stacked, marks })
             });
     let style = prop_oneof![
         Just(Style::Line),

@@ -3,6 +3,7 @@
 use kuva::prelude::{BarPlot, Plot as Drawn};
 use kuva::render::render::{Primitive, Scene};
 
+use super::lines::marked;
 use super::{INK, framed};
 use crate::chart::{BarSeries, Bars, Chart};
 use crate::palette;
@@ -33,7 +34,7 @@ pub(super) fn scene(chart: &Chart, bars: &Bars) -> Option<Scene> {
     } else if errors.iter().any(|&error| error > 0.0) {
         plot = plot.with_error(errors);
     }
-    let mut scene = framed(chart, vec![Drawn::Bar(plot)], |layout| layout);
+    let mut scene = framed(chart, vec![Drawn::Bar(plot)], |layout| marked(layout, &bars.marks));
     scene.elements.retain(
         |element| !matches!(element, Primitive::Line { y1, y2, .. } if y1.is_nan() || y2.is_nan()),
     );

@@ -1,10 +1,10 @@
 //! Lines and clouds of points.
 
-use kuva::prelude::{BandPlot, LinePlot, Plot as Drawn, ReferenceLine, ScatterPlot};
+use kuva::prelude::{BandPlot, Layout, LinePlot, Plot as Drawn, ReferenceLine, ScatterPlot};
 use kuva::render::render::Scene;
 
 use super::{MAX_POINTS, framed};
-use crate::chart::{Chart, Line, Lines, On, Scale, Style};
+use crate::chart::{Chart, Line, Lines, Mark, On, Scale, Style};
 use crate::palette;
 use crate::thin::thin;
 
@@ -27,20 +27,25 @@ pub(super) fn scene(chart: &Chart, lines: &Lines) -> Option<Scene> {
             // Otherwise the axis would go on to the next power of ten, far from the data.
             layout = layout.with_x_axis_min(low / 1.15).with_x_axis_max(high * 1.15);
         }
-        lines.marks.iter().fold(layout, |layout, mark| {
-            let reference = match mark.on {
-                On::X => ReferenceLine::vertical(mark.at),
-                On::Y => ReferenceLine::horizontal(mark.at),
-            };
-            let colour = mark.colour.map_or(palette::QUIET, palette::series);
-            let mut reference = reference.with_color(colour).with_dasharray("5 4");
-            // Along the horizontal line the label would stand on the data.
-            if !mark.label.is_empty() && mark.on == On::X {
-                reference = reference.with_label(mark.label.as_str());
-            }
-            layout.with_reference_line(reference)
-        })
+        marked(layout, &lines.marks)
     }))
+}
+
+/// Places of note as dashed lines.
+pub(super) fn marked(layout: Layout, marks: &[Mark]) -> Layout {
+    marks.iter().fold(layout, |layout, mark| {
+        let reference = match mark.on {
+            On::X => ReferenceLine::vertical(mark.at),
+            On::Y => ReferenceLine::horizontal(mark.at),
+        };
+        let colour = mark.colour.map_or(palette::QUIET, palette::series);
+        let mut reference = reference.with_color(colour).with_dasharray("5 4");
+        // Along the horizontal line the label would stand on the data.
+        if !mark.label.is_empty() && mark.on == On::X {
+            reference = reference.with_label(mark.label.as_str());
+        }
+        layout.with_reference_line(reference)
+    })
 }
 
 /// A point, with half the width of its interval.

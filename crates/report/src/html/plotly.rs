@@ -54,6 +54,9 @@ pub(super) fn spec(chart: &Chart) -> String {
     if chart.is_whole() {
         layout["yaxis"]["range"] = json!([0, 101]);
     }
+    if let Some(reach) = chart.reach() {
+        layout["yaxis"]["range"] = json!([0, reach]);
+    }
     layout["margin"] = json!({ "l": 64, "r": 12, "t": 34, "b": 48 });
     layout["separators"] = json!(".\u{202f}");
     // A text could end the script element.
@@ -111,6 +114,8 @@ fn of_bars(bars: &Bars, chart: &Chart) -> (Vec<Value>, Value) {
     let layout = json!({
         "barmode": mode, "bargap": 0.25, "bargroupgap": 0.06, "hovermode": "closest",
         "xaxis": categories(&chart.x, &bars.groups), "yaxis": axis(&chart.y),
+        "shapes": bars.marks.iter().map(shape).collect::<Vec<_>>(),
+        "annotations": notes(&bars.marks, chart),
     });
     (traces.collect(), layout)
 }
@@ -128,8 +133,7 @@ fn of_lines(lines: &Lines, chart: &Chart) -> (Vec<Value>, Value) {
     let layout = json!({
         "hovermode": "closest", "xaxis": x, "yaxis": axis(&chart.y),
         "shapes": lines.marks.iter().map(shape).collect::<Vec<_>>(),
-        "annotations": lines.marks.iter().filter(|mark| !mark.label.is_empty())
-            .map(|mark| note(mark, chart)).collect::<Vec<_>>(),
+        "annotations": notes(&lines.marks, chart),
     });
     (traces, layout)
 }
@@ -229,6 +233,10 @@ fn shape(mark: &Mark) -> Value {
             "x0": 0, "x1": 1, "y0": mark.at, "y1": mark.at,
         }),
     }
+}
+
+fn notes(marks: &[Mark], chart: &Chart) -> Vec<Value> {
+    marks.iter().filter(|mark| !mark.label.is_empty()).map(|mark| note(mark, chart)).collect()
 }
 
 fn note(mark: &Mark, chart: &Chart) -> Value {

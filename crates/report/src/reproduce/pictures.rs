@@ -115,6 +115,7 @@ fn bars(figure: &Figure) -> Bars {
         groups: xs.iter().map(|&x| number::tick(x)).collect(),
         series: series.collect(),
         stacked: false,
+        marks: Vec::new(),
     }
 }
 

@@ -5,7 +5,7 @@ use slotcast_lab::{Metrics, Point, PointReport};
 
 use super::Results;
 use super::axes::{self, Swept};
-use crate::chart::{Axis, BarSeries, Bars, Chart, Heat, Line, Lines, Mean, Plot, Scale};
+use crate::chart::{Axis, BarSeries, Bars, Chart, Heat, Line, Lines, Mark, Mean, Plot, Scale};
 use crate::number;
 use crate::palette;
 
@@ -19,11 +19,11 @@ const MAX_GROUPS: usize = 16;
 const MAX_MAPS: usize = 4;
 
 /// What is shown of each point.
-struct Metric {
-    name: &'static str,
-    title: &'static str,
-    axis: (&'static str, &'static str),
-    of: fn(&Metrics) -> Mean,
+pub(super) struct Metric {
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    pub(super) axis: (&'static str, &'static str),
+    pub(super) of: fn(&Point, &Metrics) -> Mean,
 }
 
 const METRICS: [Metric; 3] = [
@@ -31,24 +31,24 @@ const METRICS: [Metric; 3] = [
         name: "throughput",
         title: "Throughput",
         axis: ("throughput", "chunks/s"),
-        of: |metrics| metrics.chunks_per_s.into(),
+        of: |_, metrics| metrics.chunks_per_s.into(),
     },
     Metric {
         name: "mean-latency",
         title: "Mean latency",
         axis: ("mean latency", "us"),
-        of: |metrics| metrics.latency_us.mean.into(),
+        of: |_, metrics| metrics.latency_us.mean.into(),
     },
     Metric {
         name: "p99-latency",
         title: "99th percentile of the latency",
         axis: ("p99 latency", "us"),
-        of: |metrics| metrics.latency_us.p99.into(),
+        of: |_, metrics| metrics.latency_us.p99.into(),
     },
 ];
 
 /// A point, and what it measured.
-type Measured<'a> = (&'a Point, &'a PointReport);
+pub(super) type Measured<'a> = (&'a Point, &'a PointReport);
 
 /// Which point does most, and which answers fastest. Where another one cannot be told apart from it,
 /// that is said.
@@ -75,7 +75,8 @@ fn best(
     what: &str,
     is_better: fn(f64, f64) -> bool,
 ) -> Option<String> {
-    let means = || points.iter().map(|(point, report)| (*point, (metric.of)(&report.metrics)));
+    let means =
+        || points.iter().map(|(point, report)| (*point, (metric.of)(point, &report.metrics)));
     let (point, mean) = means()
         .filter(|(_, mean)| mean.value.is_finite())
         .reduce(|a, b| if is_better(b.1.value, a.1.value) { b } else { a })?;
@@ -99,15 +100,20 @@ pub(super) fn charts(results: &Results<'_>) -> Vec<Chart> {
     let points: Vec<Measured<'_>> =
         results.experiment.points.iter().zip(results.report.all_points()).collect();
     let axes = axes::of(results.experiment);
-    METRICS.iter().flat_map(|metric| charts_of(metric, &axes, &points)).collect()
+    METRICS.iter().flat_map(|metric| charts_of(metric, &axes, &points, &[])).collect()
 }
 
-fn charts_of(metric: &Metric, axes: &[Swept], points: &[Measured<'_>]) -> Vec<Chart> {
+pub(super) fn charts_of(
+    metric: &Metric,
+    axes: &[Swept],
+    points: &[Measured<'_>],
+    marks: &[Mark],
+) -> Vec<Chart> {
     let mut numeric: Vec<&Swept> = axes.iter().filter(|axis| axis.is_numeric()).collect();
     numeric.sort_by_key(|axis| std::cmp::Reverse(axis.values.len()));
     let plain = match numeric.first() {
-        Some(x) if x.makes_a_line() => lines(metric, x, axes, points),
-        _ => bars(metric, axes, points),
+        Some(x) if x.makes_a_line() => lines(metric, x, axes, points, marks),
+        _ => bars(metric, axes, points, marks),
     };
     let mut charts: Vec<Chart> = plain.into_iter().collect();
     if let [x, y, ..] = numeric[..]
@@ -158,7 +164,13 @@ fn value_axis(metric: &Metric) -> Axis {
     Axis::new(metric.axis.0, metric.axis.1).with_scale(Scale::FromZero)
 }
 
-fn lines(metric: &Metric, x: &Swept, axes: &[Swept], points: &[Measured<'_>]) -> Option<Chart> {
+fn lines(
+    metric: &Metric,
+    x: &Swept,
+    axes: &[Swept],
+    points: &[Measured<'_>],
+    marks: &[Mark],
+) -> Option<Chart> {
     let without = [x.key];
     let combinations = combinations(axes, &without, points);
     if combinations.len() > MAX_LINES {
@@ -166,7 +178,9 @@ fn lines(metric: &Metric, x: &Swept, axes: &[Swept], points: &[Measured<'_>]) ->
     }
     let line = |(colour, (values, name)): (usize, (Vec<Value>, String))| {
         let mut found: Vec<(f64, Mean)> = matching(axes, &without, &values, points)
-            .map(|(point, report)| (x.place(axes::value(point, x)), (metric.of)(&report.metrics)))
+            .map(|(point, report)| {
+                (x.place(axes::value(point, x)), (metric.of)(point, &report.metrics))
+            })
             .collect();
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (places, means): (Vec<f64>, Vec<Mean>) = found.into_iter().unzip();
@@ -174,7 +188,7 @@ fn lines(metric: &Metric, x: &Swept, axes: &[Swept], points: &[Measured<'_>]) ->
         Line::of_means(name, colour, places, &means)
     };
     let lines = combinations.into_iter().enumerate().map(line).collect();
-    let plot = Plot::Lines(Lines { lines, marks: Vec::new() });
+    let plot = Plot::Lines(Lines { lines, marks: marks.to_vec() });
     let title = format!("{} over {}", metric.title, x.key);
     let chart = Chart::new(metric.name, title, x.axis(), value_axis(metric), plot);
     Some(chart.with_caption(caption(metric.title)))
@@ -182,7 +196,7 @@ fn lines(metric: &Metric, x: &Swept, axes: &[Swept], points: &[Measured<'_>]) ->
 
 /// The colours of the bars are the values of the last axis of words, which is most often what is
 /// compared; the groups are all else.
-fn bars(metric: &Metric, axes: &[Swept], points: &[Measured<'_>]) -> Option<Chart> {
+fn bars(metric: &Metric, axes: &[Swept], points: &[Measured<'_>], marks: &[Mark]) -> Option<Chart> {
     let compared = match axes {
         [] | [_] => None,
         [.., last] => axes.iter().rev().find(|axis| !axis.is_numeric()).or(Some(last)),
@@ -200,7 +214,7 @@ fn bars(metric: &Metric, axes: &[Swept], points: &[Measured<'_>]) -> Option<Char
             let found = found.find(|(point, _)| {
                 wanted.is_none_or(|(axis, value)| axes::value(point, axis) == value)
             });
-            found.map_or(f64::NAN.into(), |(_, report)| (metric.of)(&report.metrics))
+            found.map_or(f64::NAN.into(), |(point, report)| (metric.of)(point, &report.metrics))
         };
         BarSeries {
             name: wanted.map_or(metric.axis.0.into(), |(axis, value)| axes::named(axis.key, value)),
@@ -216,6 +230,7 @@ fn bars(metric: &Metric, axes: &[Swept], points: &[Measured<'_>]) -> Option<Char
         groups: groups.iter().map(label).collect(),
         series: series.collect(),
         stacked: false,
+        marks: marks.to_vec(),
     });
     let keys = axes.iter().map(|axis| axis.key).filter(|key| !without.contains(key));
     let keys = keys.collect::<Vec<_>>().join(", ");
@@ -242,7 +257,7 @@ fn maps(
             let found = found.find(|(point, _)| {
                 axes::value(point, x) == *column && axes::value(point, y) == *row
             });
-            found.map_or(f64::NAN, |(_, report)| (metric.of)(&report.metrics).value)
+            found.map_or(f64::NAN, |(point, report)| (metric.of)(point, &report.metrics).value)
         };
         let row = |row: &Value| x.values.iter().map(|column| cell(row, column)).collect();
         let heat = Heat {

@@ -25,6 +25,7 @@ pub(crate) fn bars() -> Chart {
             },
         ],
         stacked: false,
+        marks: vec![Mark { on: On::Y, at: 25_000.0, label: "limit".into(), colour: None }],
     });
     let axes = (Axis::new("disk rate", "MiB/s"), Axis::new("throughput", "chunks/s"));
     Chart::new("bars", "A title", axes.0, axes.1, plot)
