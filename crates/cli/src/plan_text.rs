@@ -1,9 +1,28 @@
 //! The answer of `slotcast plan` for people: sentences first, then the table, then what to do next.
 
 use slotcast_lab::Estimate;
-use slotcast_plan::{Check, ClusterPlan, Effort, Holds, LimitedBy, PlanReport, Resource};
+use slotcast_plan::{Check, ClusterPlan, Effort, Holds, LimitedBy, Limits, PlanReport, Resource};
 
-use crate::format::{align_right, estimate, figure, quantile, table};
+use crate::format::{align_right, estimate, figure, table};
+use crate::reproduce_text::wrapped;
+
+mod beyond;
+pub(crate) mod side_by_side;
+pub(crate) mod units;
+
+use units::{bytes_rate, gigabytes, limit_ms, ms, percent};
+
+/// The answer in sentences: the verdict, then what bears it out.
+pub(crate) fn sentences(plan: &ClusterPlan, report: &PlanReport) -> Vec<String> {
+    let mut lines = answer(plan, report);
+    lines.extend([headroom(plan, report), limit(report)]);
+    lines.extend(down(plan, report));
+    lines.extend(beyond::rebuild(plan, report));
+    lines.push(beyond::room(plan, report));
+    lines.push(beyond::budget(plan, report));
+    lines.extend(change(report));
+    lines
+}
 
 /// Everything that is printed about `report`, of the cluster that was called `place`.
 pub(crate) fn told(plan: &ClusterPlan, report: &PlanReport, place: &str, effort: Effort) -> String {
@@ -12,18 +31,14 @@ pub(crate) fn told(plan: &ClusterPlan, report: &PlanReport, place: &str, effort:
         text.push_str(&format!(": {title}"));
     }
     text.push_str("\n\n");
-    for sentence in [answer(plan, report), headroom(plan, report), limit(report), down(report)] {
-        text.push_str(&format!("{sentence}\n"));
-    }
-    if let Some(change) = change(report) {
-        text.push_str(&format!("{change}\n"));
-    }
+    let lines = sentences(plan, report);
+    text.extend(lines.iter().map(|line| wrapped(line)));
     text.push_str(&format!("\n{}\n\nWhat this leaves out:\n", checks(report)));
     for line in &report.left_out {
-        text.push_str(&format!("  - {line}\n"));
+        text.push_str(&wrapped(&format!("- {line}")));
     }
     text.push_str(&format!(
-        "\n{} runs, {} events in {} s; seeds from {}; trace hash {}\n\n{}",
+        "\n{} runs, {} events in {} s; seeds from {}\ntrace hash {}\n\n{}",
         report.runs,
         report.events,
         figure(report.wall_time_s),
@@ -34,62 +49,84 @@ pub(crate) fn told(plan: &ClusterPlan, report: &PlanReport, place: &str, effort:
     text
 }
 
-/// `1240 objects/s (1.04 GB/s)`.
+/// `1.04 GB/s (1240 objects/s)`.
 fn load(plan: &ClusterPlan, objects_per_s: u64) -> String {
     let bytes = objects_per_s as f64 * plan.mean_size();
-    let (value, unit) = match bytes {
-        bytes if bytes >= 1e12 => (bytes / 1e12, "TB/s"),
-        bytes if bytes >= 1e9 => (bytes / 1e9, "GB/s"),
-        bytes => (bytes / 1e6, "MB/s"),
+    format!("{} ({objects_per_s} objects/s)", bytes_rate(bytes))
+}
+
+/// `0.47 GB/s written and 1.10 GB/s read (1800 objects/s)`.
+fn load_apart(check: &Check) -> String {
+    let parts = [(check.write_bytes_per_s, "written"), (check.read_bytes_per_s, "read")];
+    let parts = parts.into_iter().filter(|(bytes, _)| *bytes > 0.0);
+    let parts: Vec<_> =
+        parts.map(|(bytes, what)| format!("{} {what}", bytes_rate(bytes))).collect();
+    format!("{} ({} objects/s)", parts.join(" and "), check.objects_per_s)
+}
+
+/// Whether it holds; if it does with all nodes up, what it does not hold with.
+pub(crate) fn verdict(plan: &ClusterPlan, report: &PlanReport) -> String {
+    let faults = faults(report).filter(|check| plan.target.conditions.has(check.condition));
+    let with = |holds: Holds| {
+        let faults = faults.clone().filter(|check| check.holds == holds);
+        faults.map(|check| check.condition.words()).collect::<Vec<_>>().join(" or ")
     };
-    let decimals = if value < 10.0 { 2 } else { 0 };
-    format!("{objects_per_s} objects/s ({value:.decimals$} {unit})")
-}
-
-/// A latency in microseconds with its interval, in the unit that people would use.
-fn latency(us: Estimate) -> String {
-    let (per, unit) = match us.value {
-        value if value >= 1e6 => (1e6, "s"),
-        value if value >= 1e3 => (1e3, "ms"),
-        _ => (1.0, "us"),
-    };
-    let scaled = Estimate { value: us.value / per, ci95: us.ci95.map(|ci95| ci95 / per) };
-    // A check has several runs.
-    format!("{} {unit}", quantile(scaled, 2))
-}
-
-fn percent(part: f64) -> String {
-    format!("{:.0} %", part * 100.0)
-}
-
-fn answer(plan: &ClusterPlan, report: &PlanReport) -> String {
-    let check = &report.at_target;
-    let load = load(plan, check.objects_per_s);
-    let p99 = latency(check.latency_us.p99);
-    let asked = plan.target.p99;
-    let verdict = match (check.holds, report.holds) {
-        (Holds::Yes, Holds::Yes) => "Yes, it holds.",
+    match (report.at_target.holds, report.holds) {
+        (Holds::Yes, Holds::Yes) => "Yes, it holds.".into(),
         (Holds::Yes, Holds::TooCloseToCall) => {
-            "It holds, but with a node down it is too close to call."
+            format!("It holds, but with {} it is too close to call.", with(Holds::TooCloseToCall))
         }
-        (Holds::Yes, Holds::No) => "No: it holds with all nodes up, and not with one down.",
-        (Holds::TooCloseToCall, _) => "Too close to call.",
-        (Holds::No, _) => "No, it does not hold.",
-    };
-    if check.latency_us.p99.value.is_nan() {
-        return format!("{verdict} At {load} hardly anything is done within the runs.");
+        (Holds::Yes, Holds::No) => match with(Holds::No).as_str() {
+            "" => match with(Holds::TooCloseToCall).as_str() {
+                "" => "No: it is fast enough, but has no room for what it must store.".into(),
+                open => format!(
+                    "No: it has no room for what it must store, and with {open} it is too close to call."
+                ),
+            },
+            faults => format!("No: it holds with all nodes up, and not with {faults}."),
+        },
+        (Holds::TooCloseToCall, Holds::No) if report.room.holds == Holds::No => {
+            "No: it has no room for what it must store, and its speed is too close to call.".into()
+        }
+        (Holds::TooCloseToCall, _) => "Too close to call.".into(),
+        (Holds::No, _) => "No, it does not hold.".into(),
     }
-    let short = check.done_per_s.value < check.objects_per_s as f64 * 0.97;
-    let done = match short {
-        true => format!(
-            " Only {} objects/s are done, and the rest piles up.",
-            estimate(check.done_per_s)
-        ),
-        false => String::new(),
-    };
-    format!(
-        "{verdict} At {load} 99 of 100 requests are done within {p99}; {asked} is asked for.{done}"
-    )
+}
+
+/// The checks of what can go wrong.
+pub(crate) fn faults(report: &PlanReport) -> impl Iterator<Item = &Check> + Clone {
+    let all = [&report.node_down, &report.two_nodes_down, &report.rack_down, &report.rebuilding];
+    all.into_iter().flatten()
+}
+
+/// Whether it holds, what is asked for, and what was found of writes and of reads: a line each.
+fn answer(plan: &ClusterPlan, report: &PlanReport) -> Vec<String> {
+    let check = &report.at_target;
+    let mut lines = vec![format!("{} Asked for: {}.", verdict(plan, report), load_apart(check))];
+    if check.latency_us.p99.value.is_nan() {
+        lines.push("Hardly anything is done within the runs.".into());
+        return lines;
+    }
+    let target = &plan.target;
+    lines.extend(kind("writes", target.puts, [check.write_p99_us, check.write_p999_us]));
+    lines.extend(kind("reads", target.gets, [check.read_p99_us, check.read_p999_us]));
+    if check.done_per_s.value < check.objects_per_s as f64 * 0.97 {
+        let done = estimate(check.done_per_s);
+        lines.push(format!("Only {done} objects/s are done, and the rest piles up."));
+    }
+    lines
+}
+
+/// How long requests of one kind take, and how long they may.
+fn kind(what: &str, limits: Option<Limits>, [p99, p999]: [Option<Estimate>; 2]) -> Option<String> {
+    let (limits, p99) = (limits?, p99?);
+    let asked = limit_ms(limits.p99);
+    let mut line = format!("99 of 100 {what} are done within {} ms; {asked} is asked for", ms(p99));
+    if let (Some(limit), Some(p999)) = (limits.p999, p999) {
+        let (p999, asked) = (ms(p999), limit_ms(limit));
+        line.push_str(&format!(", and 999 of 1000 within {p999} ms; {asked} is asked for"));
+    }
+    Some(line + ".")
 }
 
 fn headroom(plan: &ClusterPlan, report: &PlanReport) -> String {
@@ -97,7 +134,7 @@ fn headroom(plan: &ClusterPlan, report: &PlanReport) -> String {
     let Some(holds_at) = limit.holds_at else {
         return format!(
             "No load is held: even when hardly anything waits, the p99 is {}.",
-            latency(report.idle.latency_us.p99)
+            p99s(&report.idle)
         );
     };
     let than = match limit.headroom {
@@ -107,7 +144,7 @@ fn headroom(plan: &ClusterPlan, report: &PlanReport) -> String {
     format!(
         "Headroom: it holds up to {}, {than}, and not surely at {}.",
         load(plan, holds_at),
-        limit.fails_at
+        load(plan, limit.fails_at)
     )
 }
 
@@ -133,7 +170,7 @@ fn limit(report: &PlanReport) -> String {
         ),
         LimitedBy::Latency => format!(
             "The limit: the way of a single request. When hardly anything waits the p99 is {} already.",
-            latency(report.idle.latency_us.p99)
+            p99s(&report.idle)
         ),
         LimitedBy::Protocol => format!(
             "The limit: the protocol. Its windows do not fill what there is; {busiest} are used most, {used}."
@@ -141,24 +178,32 @@ fn limit(report: &PlanReport) -> String {
     }
 }
 
-fn down(report: &PlanReport) -> String {
-    let Some(check) = &report.node_down else {
-        return "With its one node down nothing is left.".into();
+/// What becomes of it while something is wrong: a line each.
+fn down(plan: &ClusterPlan, report: &PlanReport) -> Vec<String> {
+    if report.node_down.is_none() {
+        return vec!["With its one node down nothing is left.".into()];
+    }
+    let told = |check: &Check| {
+        let holds = match check.holds {
+            Holds::Yes => "it still holds",
+            Holds::TooCloseToCall => "it is too close to call",
+            Holds::No => "it does not hold",
+        };
+        let done = match check.done_per_s.value < check.objects_per_s as f64 * 0.97 {
+            true => format!(", {} objects/s are done", estimate(check.done_per_s)),
+            false => String::new(),
+        };
+        let p99 = match check.latency_us.p99.value.is_nan() {
+            true => "hardly anything is done".to_string(),
+            false => format!("the p99 is {}", p99s(check)),
+        };
+        let asked = match plan.target.conditions.has(check.condition) {
+            true => "",
+            false => " (not asked for)",
+        };
+        format!("With {} {holds}{asked}: {p99}{done}.", check.condition.words())
     };
-    let holds = match check.holds {
-        Holds::Yes => "it still holds",
-        Holds::TooCloseToCall => "it is too close to call",
-        Holds::No => "it does not hold",
-    };
-    let done = match check.done_per_s.value < check.objects_per_s as f64 * 0.97 {
-        true => format!(", {} objects/s are done", estimate(check.done_per_s)),
-        false => String::new(),
-    };
-    let p99 = match check.latency_us.p99.value.is_nan() {
-        true => "hardly anything is done".to_string(),
-        false => format!("the p99 is {}", latency(check.latency_us.p99)),
-    };
-    format!("With one node down {holds}: {p99}{done}.")
+    faults(report).map(told).collect()
 }
 
 fn change(report: &PlanReport) -> Option<String> {
@@ -167,7 +212,7 @@ fn change(report: &PlanReport) -> Option<String> {
     if change.change.is_empty() {
         let cut = match change.cut_short {
             true => "; there may be one beyond",
-            false => " among those that are allowed",
+            false => " among those that are allowed and that bays and racks have room for",
         };
         return Some(format!("No change was found that makes it hold, in {tried} variants{cut}."));
     }
@@ -180,47 +225,51 @@ fn change(report: &PlanReport) -> Option<String> {
     ))
 }
 
+/// `41.0 ± 8.0 ms of writes and 44.0 ± 1.4 ms of reads`.
+fn p99s(check: &Check) -> String {
+    let parts = [(check.write_p99_us, "writes"), (check.read_p99_us, "reads")];
+    let parts = parts.into_iter().filter_map(|(p99, what)| Some((p99?, what)));
+    let parts: Vec<_> = parts.map(|(p99, what)| format!("{} ms of {what}", ms(p99))).collect();
+    parts.join(" and ")
+}
+
+/// Every check as a row.
 fn checks(report: &PlanReport) -> String {
-    let header = [
-        "",
-        "objects/s",
-        "holds",
-        "p99",
-        "mean",
-        "read p99",
-        "write p99",
-        "disks",
-        "node links",
-        "client links",
-        "control",
-    ];
+    let header =
+        ["GB/s and ms", "written", "read", "holds", "write p99", "read p99", "disks", "links"];
     let mut table = table(&header);
-    let mut rows: Vec<(&str, &Check)> = vec![("idle", &report.idle), ("target", &report.at_target)];
+    let mut rows: Vec<(String, &Check)> =
+        vec![("idle".into(), &report.idle), ("target".into(), &report.at_target)];
     if report.limit.holds_at.is_some() && report.limit.at != report.at_target {
-        rows.push(("largest that holds", &report.limit.at));
+        rows.push(("largest".into(), &report.limit.at));
     }
-    rows.extend(report.node_down.as_ref().map(|check| ("target, a node down", check)));
+    rows.extend(faults(report).map(|check| (check.condition.words().to_string(), check)));
     if let Some(change) = &report.change {
-        rows.extend(change.at_target.as_ref().map(|check| ("target, changed", check)));
-        rows.extend(change.node_down.as_ref().map(|check| ("changed, a node down", check)));
+        rows.extend(change.at_target.as_ref().map(|check| ("changed".to_string(), check)));
+        let with = |check: &Check| format!("+ {}", check.condition.words());
+        rows.extend(change.faults.iter().map(|check| (with(check), check)));
     }
     for (what, check) in rows {
-        let or_dash = |us: Option<Estimate>| us.map_or("-".into(), latency);
+        let p99 = |us: Option<Estimate>| us.map_or("-".into(), ms);
+        let holds = match check.holds {
+            Holds::TooCloseToCall => "close".to_string(),
+            known => known.to_string(),
+        };
         table.add_row([
-            what.to_string(),
-            check.objects_per_s.to_string(),
-            check.holds.to_string(),
-            latency(check.latency_us.p99),
-            latency(check.latency_us.mean),
-            or_dash(check.read_p99_us),
-            or_dash(check.write_p99_us),
+            what,
+            gigabytes(check.write_bytes_per_s),
+            gigabytes(check.read_bytes_per_s),
+            holds,
+            p99(check.write_p99_us),
+            p99(check.read_p99_us),
             percent(check.used.disks),
-            percent(check.used.node_links),
-            percent(check.used.client_links),
-            percent(check.used.control),
+            percent(check.used.node_links.max(check.used.client_links)),
         ]);
     }
     align_right(&mut table, 1);
+    for (number, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((u16::from(number > 0), 0));
+    }
     table.to_string()
 }
 
@@ -245,9 +294,8 @@ fn next(plan: &ClusterPlan, report: &PlanReport, place: &str, effort: Effort) ->
         format!("slotcast sweep {file} --axis workload.arrivals_per_s={step}..{top}+{step}"),
         "latency over load",
     ));
-    let width = lines.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
     let lines: Vec<String> =
-        lines.iter().map(|(command, why)| format!("  {command:<width$}   {why}\n")).collect();
+        lines.iter().map(|(command, why)| format!("  {command}\n      {why}\n")).collect();
     format!("Next:\n{}", lines.concat())
 }
 
@@ -256,18 +304,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn latencies_have_the_unit_that_people_use() {
-        let of = |value, ci95| latency(Estimate { value, ci95: Some(ci95) });
-        assert_eq!(of(950.0, 5.0), "950.0 ± 5.0 us");
-        assert_eq!(of(95_300.0, 2100.0), "95.30 ± 2.10 ms");
-        assert_eq!(of(2_500_000.0, 10_000.0), "2.500 ± 0.010 s");
-    }
-
-    #[test]
-    fn loads_are_told_in_objects_and_bytes() {
+    fn loads_are_told_in_bytes_and_objects() {
         let plan =
             slotcast_plan::ready("medium").expect("a ready cluster").plan().expect("it is right");
-        assert_eq!(load(&plan, 75_000), "75000 objects/s (9.83 GB/s)");
-        assert_eq!(load(&plan, 100), "100 objects/s (13 MB/s)");
+        assert_eq!(load(&plan, 75_000), "9.83 GB/s (75000 objects/s)");
+        assert_eq!(load(&plan, 100), "13.1 MB/s (100 objects/s)");
     }
 }

@@ -207,3 +207,96 @@ fn charts_are_zoomed_by_button_and_by_dragging_and_reset() {
     );
     is_quiet(&mut page, &path);
 }
+
+/// Every chart has a dashed line across or down, and the verdict is the first thing that is said.
+fn leads_with_the_verdict(page: &mut Page, starts: &str) {
+    let answer = page.value("document.querySelector('header .answer').textContent");
+    let answer = answer.as_str().expect("a text").to_string();
+    assert!(answer.starts_with(starts), "{answer}");
+    assert!(answer.contains("B/s"), "{answer}");
+    let without = page.value(
+        "[...document.querySelectorAll('.chart')] \
+         .filter(e => !(e.layout.shapes ?? []).some(s => s.line.dash === 'dash')).map(e => e.id)",
+    );
+    assert_eq!(without, Value::Array(Vec::new()), "charts without a limit");
+    // A limit that lies outside of what is shown would be of no use.
+    let outside = page.value(
+        "[...document.querySelectorAll('.chart')].filter(e => e.layout.shapes.some(s => { \
+           const across = s.yref === 'y'; \
+           const axis = across ? e._fullLayout.yaxis : e._fullLayout.xaxis; \
+           const at = across ? s.y0 : s.x0; \
+           const value = axis.type === 'log' ? Math.log10(at) : at; \
+           return value < axis.range[0] || value > axis.range[1]; })).map(e => e.id)",
+    );
+    assert_eq!(outside, Value::Array(Vec::new()), "limits that are not seen");
+}
+
+#[test]
+#[ignore = "needs Chromium: .ci/run installs it and runs this"]
+fn the_page_of_a_plan_leads_with_the_verdict() {
+    let folder = scratch("plan-report");
+    let run = slotcast(&[
+        "plan",
+        "small",
+        "--quick",
+        "--set",
+        "data.stored=200TB",
+        "--set",
+        "data.growth=5TB",
+        "--set",
+        "target.months=36",
+        "--report",
+        folder.to_str().expect("plain"),
+    ]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let path = folder.join("index.html").canonicalize().expect("a report");
+    let mut page = browser("plan");
+    page.open(&path, 1280, 900, false);
+    #[allow(clippy::disallowed_methods, reason = "a test reads what was written")]
+    let text = std::fs::read_to_string(&path).expect("a page");
+    let verdicts = ["Yes", "No", "Too close", "It holds, but"];
+    let first = page.value("document.querySelector('header .answer').textContent");
+    let first = first.as_str().expect("a text").to_string();
+    let starts = verdicts.into_iter().find(|verdict| first.starts_with(verdict));
+    leads_with_the_verdict(&mut page, starts.unwrap_or_else(|| panic!("{first}")));
+    for part in ["per GB/s that is held", "latency (ms)", "GB/s", "full after"] {
+        assert!(text.contains(part), "{part}");
+    }
+    looks_right(&mut page, "plan", false);
+    assert_eq!(page.value("document.documentElement.scrollWidth"), 1280);
+    page.open(&path, 390, 844, true);
+    assert_eq!(page.value("document.documentElement.scrollWidth"), 390);
+    is_quiet(&mut page, &path);
+}
+
+#[test]
+#[ignore = "needs Chromium: .ci/run installs it and runs this"]
+fn the_page_of_a_sweep_leads_with_the_verdict() {
+    let text = SMALL.replace("\"4ms\"", "\"60ms\"").replace("\"1ms\"", "\"10ms\"");
+    let experiment = file("swept.toml", &text);
+    let folder = scratch("sweep-report");
+    let run = slotcast(&[
+        "sweep",
+        experiment.to_str().expect("plain"),
+        "--axis",
+        "workload.window=1..16*2",
+        "--seeds",
+        "10",
+        "--out",
+        scratch("swept").to_str().expect("plain"),
+        "--p99",
+        "4ms",
+        "--report",
+        folder.to_str().expect("plain"),
+    ]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let path = folder.join("index.html").canonicalize().expect("a report");
+    let mut page = browser("sweep");
+    page.open(&path, 1280, 900, false);
+    leads_with_the_verdict(&mut page, "The most that is done within a p99 of 4 ms is ");
+    let charts = page.value("document.querySelectorAll('.chart .main-svg').length");
+    assert!(charts.as_u64().expect("a count") >= 2, "{charts}");
+    #[allow(clippy::disallowed_methods, reason = "for people to look at")]
+    std::fs::write(scratch("sweep.png"), page.screenshot()).expect("a file");
+    is_quiet(&mut page, &path);
+}

@@ -47,39 +47,63 @@ fn the_answer_is_told_in_sentences_then_figures_then_what_to_do_next() {
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));
     let order = [
         "tiny: a tiny one",
-        "Yes, it holds. At 3000 objects/s",
+        "Yes, it holds. Asked for: 442.4 MB/s written and 442.4 MB/s read (3000 objects/s).",
+        "99 of 100 writes are done within ",
+        "ms; 8 ms is asked for.",
+        "99 of 100 reads are done within ",
         "Headroom: it holds up to",
         "The limit: ",
-        "With one node down ",
-        "largest that holds",
+        "With a node down ",
+        "With two nodes down ",
+        "With a node rebuilt ",
+        "Rebuilding a node: ",
+        "Room: ",
+        "Price (some of it guessed): ",
+        "GB/s and ms",
+        "largest",
         "What this leaves out:",
-        "The traffic of a rebuild is not included",
+        "A rebuild begins then.",
+        "Rough guesses, where the file does not state them: what a disk holds, prices,",
         "Next:",
         "slotcast sweep tiny-load.toml --axis workload.arrivals_per_s=",
     ];
-    let mut rest = run.stdout.as_str();
+    // Wherever lines end.
+    let told = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut rest = told.as_str();
     for part in order {
         let at = rest.find(part).unwrap_or_else(|| panic!("`{part}` is not in:\n{rest}"));
         rest = &rest[at..];
     }
+    let lines = run.stdout.lines().filter(|line| !line.starts_with("  slotcast "));
+    let wide: Vec<_> = lines.filter(|line| line.chars().count() > 80).collect();
+    assert_eq!(wide, Vec::<&str>::new(), "all but commands to type fits 80 columns");
 }
 
 #[test]
 fn the_answer_as_json_has_everything() {
     let found = json("json.toml", TINY);
-    assert_eq!(found["schema"], 2);
+    assert_eq!(found["schema"], 3);
     assert_eq!(found["name"], "json");
     assert_eq!(found["holds"], "yes");
     assert_eq!(found["cluster"]["nodes.disks"], "2");
     assert_eq!(found["cluster"]["data.sizes"], "64KiB:50% 512KiB:50%");
     assert_eq!(found["at_target"]["objects_per_s"], 3000);
-    for check in ["at_target", "idle", "node_down"] {
+    for check in ["at_target", "idle", "node_down", "two_nodes_down", "rebuilding"] {
         let check = &found[check];
         assert!(check["latency_us"]["p99"]["ci95"].is_f64(), "{check}");
         assert!(check["used"]["disks"].is_f64() && check["used"]["control"].is_f64());
         assert!(check["read_p99_us"]["value"].is_f64() && check["write_p99_us"]["value"].is_f64());
     }
     assert_eq!(found["node_down"]["node_down"], true);
+    assert_eq!(found["rebuilding"]["condition"], "rebuilding");
+    assert!(found["rack_down"].is_null(), "racks are no failure domains");
+    assert!(found["rebuild"]["seconds"].as_f64().expect("a time") > 0.0);
+    assert!(found["room"]["usable"].as_f64().expect("bytes") > 1e12);
+    assert!(found["room"]["full_in_months"].is_null(), "nothing was said of what is stored");
+    for of in ["cost", "cost_per_tb", "cost_per_gb_per_s", "watts_idle", "watts_at_target"] {
+        assert!(found["budget"][of].as_f64().expect(of) > 0.0, "{of}");
+    }
+    assert_eq!(found["cluster"]["target.get_p99"], "8ms");
     let (holds_at, fails_at) = (&found["limit"]["holds_at"], &found["limit"]["fails_at"]);
     assert!(holds_at.as_u64().expect("a load") < fails_at.as_u64().expect("a load"));
     assert!(found["limit"]["by"]["kind"].is_string());
@@ -100,6 +124,44 @@ fn a_cluster_that_does_not_hold_is_told_what_would() {
     assert!(told.contains("No, it does not hold."), "{told}");
     assert!(told.contains("The smallest change that makes it hold: "), "{told}");
     assert!(told.contains("less than the target"), "{told}");
+}
+
+#[test]
+fn a_cluster_without_room_is_told_so() {
+    let text =
+        TINY.replace("[target]", "stored = \"10TB\"\ngrowth = \"1TB\"\n[target]\nmonths = 24");
+    let text = text.replace("[data]", "[change]\nallow = [\"disks\"]\n[data]");
+    let found = json("room.toml", &text);
+    // 18 disks of 3.84 TB, filled to 90 %, three copies, a ninth kept free: 18.43 TB.
+    let room = &found["room"];
+    assert!((room["usable"].as_f64().expect("bytes") / 18.432e12 - 1.0).abs() < 1e-9, "{room}");
+    assert!((room["full_in_months"].as_f64().expect("months") - 8.432).abs() < 1e-3, "{room}");
+    assert_eq!((&found["at_target"]["holds"], &found["holds"]), (&"yes".into(), &"no".into()));
+    // 34 TB need 3.3 times... four disks in each node hold 36.86.
+    assert_eq!(found["change"]["hardware"]["nodes.disks"], "4");
+    let told = plan("room.toml", &text, &["--quick"]).stdout;
+    assert!(told.contains("No: it is fast enough, but has no room"), "{told}");
+    assert!(told.contains("it is full after 8 months"), "{told}");
+}
+
+#[test]
+fn two_clusters_are_held_against_each_other() {
+    let one = file("one.toml", TINY);
+    let other = file("other.toml", &TINY.replace("objects_per_s = 3000", "objects_per_s = 30000"));
+    let (one, other) = (one.to_str().expect("plain"), other.to_str().expect("plain"));
+    let run = slotcast(&["plan", one, other, "--quick"]);
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    assert!(run.stdout.contains("A holds; B does not hold."), "{}", run.stdout);
+    assert!(run.stdout.contains("target.objects_per_s"), "{}", run.stdout);
+    assert!(run.stdout.lines().all(|line| line.chars().count() <= 80), "{}", run.stdout);
+    let run = slotcast(&["plan", one, other, "--quick", "--json", "-"]);
+    let found: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    assert_eq!((&found["schema"], &found["holds_alone"]), (&3.into(), &"a".into()));
+    assert_eq!(found["stated"][0]["key"], "target.objects_per_s");
+    assert!(found["results"][0]["what"].is_string() && found["a"]["holds"] == "yes");
+    let run = slotcast(&["plan", one, other, "--report", "x"]);
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("--report is for one cluster"), "{}", run.stderr);
 }
 
 #[test]
@@ -182,7 +244,7 @@ fn a_wrong_file_is_shown_where_it_is_wrong() {
     );
     rejected(
         &with("objects_per_s = 3000\n", ""),
-        &["`objects_per_s` is missing in [target]", "rate = "],
+        &["`objects_per_s` is missing in [target]", "rate = ", "ingest"],
     );
     rejected(
         &with("objects_per_s = 3000", "objects_per_s = 3000\nrate = \"1GB/s\""),
@@ -212,6 +274,41 @@ fn a_wrong_file_is_shown_where_it_is_wrong() {
     );
     rejected(&with("chunk = \"256KiB\"", "chunk = 256"), &["wrong.toml:11:9", "a size in quotes"]);
     rejected("[nodes]\ncount = = 3\n", &["wrong.toml:2:", "not valid TOML"]);
+}
+
+#[test]
+fn what_is_said_twice_or_makes_no_sense_is_refused() {
+    let with = |old: &str, new: &str| TINY.replace(old, new);
+    let load = "objects_per_s = 3000";
+    rejected(
+        &with(load, "objects_per_s = 3000\ningest = \"1GB/s\""),
+        &["wrong.toml:17:17", "target.ingest states the load already"],
+    );
+    rejected(
+        &with(load, "ingest = \"1GB/s\"\nreads = \"1GB/s\""),
+        &["wrong.toml:10:9", "follows from target.ingest and target.reads"],
+    );
+    rejected(
+        &with("p99 = \"8ms\"", "p99 = \"8ms\"\nput_p999 = \"5ms\""),
+        &["wrong.toml:19:12", "expected 8ms at the least"],
+    );
+    rejected(
+        &with("p99 = \"8ms\"", "p99 = \"8ms\"\nwith_a_rack_down = true"),
+        &["failure_domain = \"rack\"` only"],
+    );
+    rejected(&with("disks = 2", "disks = 2\nbays = 1"), &["1 bays have no room for 2 disks"]);
+    rejected(
+        &with("disks = 2", "disks = 2\nracks = 2\nper_rack = 4"),
+        &["2 racks of 4 have room for 8 nodes"],
+    );
+    rejected(
+        &with("[target]", "growth = \"1TB\"\n[target]"),
+        &["says nothing without data.stored"],
+    );
+    rejected(
+        &with("[data]", "[data]\nec = \"8+3\""),
+        &["data.ec", "no erasure code yet", "data.replicas"],
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Kinds of disks and links, and the cluster files that come with the program.
 
 use slotcast_lab::nearest;
-use slotcast_units::{Rate, Span};
+use slotcast_units::{Rate, Size, Span};
 
 use super::cluster::DiskModel;
 
@@ -18,23 +18,26 @@ pub enum DiskKind {
 
 impl DiskKind {
     /// The figures that are taken if a file states none, and where they come from. Reads and writes have
-    /// one rate, that of the slower writes.
+    /// one rate, that of the slower writes. What they hold is a guess.
     pub fn preset(self) -> (DiskModel, &'static str) {
-        let (mb_per_s, access_time, source) = match self {
+        let (mb_per_s, access_time, capacity, source) = match self {
             DiskKind::Hdd => (
                 200,
                 Span::from_us(12_500),
+                20_000,
                 "our choice for 7200 rpm: half a turn takes 4.17 ms (IBM Ultrastar DDRS manual, table \
                  Latency Time), a mean seek 8.3 ms, and 200 MB/s is the middle of the disk",
             ),
             DiskKind::Ssd => (
                 500,
                 Span::ZERO,
+                3_840,
                 "our choice: SATA carries 600 MB/s at most (6 Gb/s, 8 of 10 bits)",
             ),
             DiskKind::Nvme => (
                 4000,
                 Span::ZERO,
+                7_680,
                 "our choice for PCIe 4: the Micron 7450 series writes at 0.7 to 5.6 GB/s by size \
                  (servethehome.com, Micron 7450 SSDs Launched)",
             ),
@@ -44,6 +47,7 @@ impl DiskKind {
                 kind: self,
                 rate: Rate::from_bytes_per_s(mb_per_s * 1_000_000),
                 access_time,
+                capacity: Size::from_bytes(capacity * 1_000_000_000),
             },
             source,
         )
@@ -63,9 +67,10 @@ pub struct ReadyPlan {
 }
 
 /// The cluster files that come with the program.
-pub const READY: [ReadyPlan; 3] = [
+pub const READY: [ReadyPlan; 4] = [
     ReadyPlan { name: "small", text: include_str!("../../../experiments/plans/small.toml") },
     ReadyPlan { name: "medium", text: include_str!("../../../experiments/plans/medium.toml") },
+    ReadyPlan { name: "ingest", text: include_str!("../../../experiments/plans/ingest.toml") },
     ReadyPlan { name: "large", text: include_str!("../../../experiments/plans/large.toml") },
 ];
 

@@ -9,8 +9,10 @@ use slotcast_lab::InputError;
 
 use super::Effort;
 use super::check::{Check, Holds, Simulator};
-use super::cluster::{ClusterPlan, Hardware, Part};
-use super::options::{MAX_TIMES, choices, no_better, parts_changed, words};
+use super::cluster::{ClusterPlan, Hardware};
+use super::condition::Condition;
+use super::options::{choices, most_nodes, no_better, parts_changed, words};
+use super::room::Room;
 
 /// What came of the search.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,8 +34,8 @@ pub struct ChangeFound {
     pub cost: u64,
     /// The changed cluster at the target.
     pub at_target: Check,
-    /// The same with a node down, if it must hold then, too.
-    pub node_down: Option<Check>,
+    /// The same with each thing wrong that may be.
+    pub faults: Vec<Check>,
 }
 
 /// Variants that are simulated at most.
@@ -51,8 +53,12 @@ struct Search<'a, 'b> {
     fast_enough: Vec<Hardware>,
 }
 
-/// Searches the cheapest change that holds.
-pub(super) fn find(simulator: &mut Simulator<'_>) -> Result<Change, Box<InputError>> {
+/// Searches the cheapest change that holds. `lacks_room_only`: the cluster does what it must, but has no room for
+/// what it must store.
+pub(super) fn find(
+    simulator: &mut Simulator<'_>,
+    lacks_room_only: bool,
+) -> Result<Change, Box<InputError>> {
     let plan = simulator.plan;
     let old = plan.hardware;
     let prices = plan.change.prices;
@@ -72,8 +78,8 @@ pub(super) fn find(simulator: &mut Simulator<'_>) -> Result<Change, Box<InputErr
         simulator,
         tries: 0,
         most_tries,
-        // That it does not hold as it is, is known.
-        failed: vec![old],
+        // That it does not hold as it is, is known; unless only room is missing.
+        failed: if lacks_room_only { Vec::new() } else { vec![old] },
         best: None,
         too_slow: Vec::new(),
         fast_enough: Vec::new(),
@@ -90,14 +96,22 @@ pub(super) fn find(simulator: &mut Simulator<'_>) -> Result<Change, Box<InputErr
     Ok(Change { found: search.best, tried, cut_short })
 }
 
+/// All conditions in which a cluster must hold, that in which nothing is wrong first.
+fn required(plan: &ClusterPlan) -> impl Iterator<Item = Condition> {
+    let faults = Condition::FAULTS.into_iter();
+    [Condition::AllUp].into_iter().chain(faults.filter(|&fault| plan.target.conditions.has(fault)))
+}
+
 /// The nodes that arithmetic asks for; none if there are not enough of them.
 fn nodes_needed(simulator: &Simulator<'_>, choice: &Hardware) -> Option<u32> {
     let plan = simulator.plan;
     let old = plan.hardware.nodes;
-    let most =
-        if plan.change.allow.contains(&Part::Nodes) { old.saturating_mul(MAX_TIMES) } else { old };
+    let most = most_nodes(plan);
     let carries = |nodes: u32| {
-        simulator.capacity(&Hardware { nodes, ..*choice }) >= plan.target.objects_per_s as f64
+        let hardware = Hardware { nodes, ..*choice };
+        required(plan).all(|condition| {
+            simulator.can_tell(&hardware, condition) >= plan.target.objects_per_s as f64
+        }) && Room::of(plan, &hardware).holds == Holds::Yes
     };
     if !carries(most) {
         return None;
@@ -144,19 +158,20 @@ impl Search<'_, '_> {
         let target = plan.target.objects_per_s;
         let what = format!("a change: {}", words(&plan.hardware, hardware).join(", "));
         self.tries += 1;
-        let at_target = self.simulator.check(&what, hardware, target, false)?;
-        let node_down = match plan.target.with_a_node_down && at_target.holds == Holds::Yes {
-            true => Some(self.simulator.check(&what, hardware, target, true)?),
-            false => None,
-        };
-        let down = node_down.as_ref().map_or(Holds::Yes, |check| check.holds);
-        if at_target.holds.and(down) != Holds::Yes {
-            self.failed.push(*hardware);
-            return Ok(false);
+        let mut checks = Vec::new();
+        for condition in required(plan) {
+            let check = self.simulator.check(&what, hardware, target, condition)?;
+            if check.holds != Holds::Yes {
+                self.failed.push(*hardware);
+                return Ok(false);
+            }
+            checks.push(check);
         }
+        let at_target = checks.remove(0);
         let cost = plan.change.prices.of_change(&plan.hardware, hardware);
         if self.best.as_ref().is_none_or(|best| cost < best.cost) {
-            self.best = Some(ChangeFound { hardware: *hardware, cost, at_target, node_down });
+            let faults = checks;
+            self.best = Some(ChangeFound { hardware: *hardware, cost, at_target, faults });
         }
         Ok(true)
     }
@@ -166,8 +181,7 @@ impl Search<'_, '_> {
     fn nodes_for(&mut self, choice: &Hardware) -> Result<(), Box<InputError>> {
         let plan = self.simulator.plan;
         let old = plan.hardware;
-        let may_grow = plan.change.allow.contains(&Part::Nodes);
-        let most = if may_grow { old.nodes.saturating_mul(MAX_TIMES) } else { choice.nodes };
+        let most = most_nodes(plan).max(choice.nodes);
         let (mut low, mut nodes, mut step) = (choice.nodes - 1, choice.nodes, 1);
         loop {
             let hardware = Hardware { nodes, ..*choice };

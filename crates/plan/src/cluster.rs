@@ -1,12 +1,12 @@
 //! A cluster as an architect states it, and the scenario that it stands for.
 
 use slotcast_sim::{
-    Cluster, Disk, Faults, Load, Mix, Network, Protocol, ProtocolKind, Replicast, Run, Scenario,
-    Workload,
+    Cluster, Disk, Load, Mix, Network, Protocol, ProtocolKind, Replicast, Run, Scenario, Workload,
 };
 use slotcast_units::{Rate, Share, Size, Span};
 
 use super::catalogue::DiskKind;
+use super::condition::Condition;
 
 /// What is planned: a cluster, what it stores, and what it must do.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +27,10 @@ pub struct ClusterPlan {
     pub target: Target,
     /// What may be changed, and what it costs.
     pub change: ChangeRules,
+    /// What it draws.
+    pub power: Power,
+    /// What the file does not state and is a rough guess, in words.
+    pub guesses: Vec<&'static str>,
 }
 
 /// What is bought. All nodes are alike.
@@ -53,6 +57,8 @@ pub struct DiskModel {
     pub rate: Rate,
     /// Mean time of seek and rotation, which every request pays.
     pub access_time: Span,
+    /// What it holds.
+    pub capacity: Size,
 }
 
 /// What is stored.
@@ -66,6 +72,12 @@ pub struct Data {
     pub chunk: Size,
     /// Which protocol moves them.
     pub protocol: ProtocolKind,
+    /// Objects that are stored now, before replicas; none if it is not said.
+    pub stored: Option<Size>,
+    /// What is added in a month.
+    pub growth: Size,
+    /// How full disks may be.
+    pub fill: Share,
 }
 
 /// Who asks. Their links are as fast as those of the nodes.
@@ -82,10 +94,63 @@ pub struct Clients {
 pub struct Target {
     /// Requests per second, of all clients together.
     pub objects_per_s: u64,
-    /// The latency that 99 of 100 requests must keep to.
+    /// What writes must keep to; none if there are no writes.
+    pub puts: Option<Limits>,
+    /// What reads must keep to; none if there are no reads.
+    pub gets: Option<Limits>,
+    /// Months of growth that it must have room for.
+    pub months: Option<u32>,
+    /// What may be wrong while it must do so.
+    pub conditions: Conditions,
+    /// Part of the disks' time that is spent on bringing back what a lost node held.
+    pub rebuild_share: Share,
+}
+
+/// Latencies that requests of one kind must keep to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// That of 99 of 100 requests.
     pub p99: Span,
-    /// Whether it must do so with a node down, too.
-    pub with_a_node_down: bool,
+    /// That of 999 of 1000, if one is asked for.
+    pub p999: Option<Span>,
+}
+
+impl Target {
+    /// The limits of writes and of reads, where there are any.
+    pub fn limits(&self) -> impl Iterator<Item = Limits> {
+        [self.puts, self.gets].into_iter().flatten()
+    }
+
+    /// The longest p99 that is asked for: how long a run must be follows from it.
+    pub(super) fn longest_p99(&self) -> Span {
+        self.limits().map(|limits| limits.p99).max().unwrap_or_default()
+    }
+}
+
+/// What may be wrong while a cluster must hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Conditions {
+    /// A node down.
+    pub node_down: bool,
+    /// Two nodes down.
+    pub two_nodes_down: bool,
+    /// A rack down.
+    pub rack_down: bool,
+    /// A lost node is rebuilt.
+    pub rebuilding: bool,
+}
+
+impl Conditions {
+    /// Whether a cluster must hold in `condition`.
+    pub fn has(&self, condition: Condition) -> bool {
+        match condition {
+            Condition::AllUp => true,
+            Condition::NodeDown => self.node_down,
+            Condition::TwoNodesDown => self.two_nodes_down,
+            Condition::RackDown => self.rack_down,
+            Condition::Rebuilding => self.rebuilding,
+        }
+    }
 }
 
 /// What may be changed, and what it costs.
@@ -95,6 +160,10 @@ pub struct ChangeRules {
     pub allow: Vec<Part>,
     /// What they cost.
     pub prices: Prices,
+    /// Disks that a node has bays for, if it is said.
+    pub bays: Option<u32>,
+    /// Nodes that the racks have room for, if it is said.
+    pub max_nodes: Option<u32>,
 }
 
 /// A part of the hardware that can be changed.
@@ -123,6 +192,15 @@ pub struct Prices {
     pub link_per_gbps: u64,
 }
 
+/// Watts, idle and active.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Power {
+    /// A node without disks.
+    pub node: [u64; 2],
+    /// A disk of each kind, in the order of [`DiskKind`].
+    pub disk: [[u64; 2]; 3],
+}
+
 /// How long clients wait for the answer of a node that may be down, in control round trips: in this
 /// network every answer is there after one.
 const ANSWER_ROUND_TRIPS: u64 = 2;
@@ -134,18 +212,18 @@ const CHUNKS_PER_DISK: u64 = 4;
 const SMALLEST_WINDOW: u64 = 16;
 
 /// Members of a negotiating group, where there are enough nodes (seed 002, II.A).
-const GROUP: u32 = 9;
+pub(super) const GROUP: u32 = 9;
 
 /// Objects, and chunks of them, that are stored before a run, for reads to find.
 const PRELOADED: (f64, f64) = (2000.0, 40_000.0);
 
 impl ClusterPlan {
-    /// The scenario of `hardware` under a load of `objects_per_s`, with a node down or not.
+    /// The scenario of `hardware` under a load of `objects_per_s`, with what is wrong.
     pub fn scenario(
         &self,
         hardware: &Hardware,
         objects_per_s: u64,
-        node_down: bool,
+        condition: Condition,
         run: Run,
     ) -> Scenario {
         let Hardware { nodes, disks, disk, link, replicas } = *hardware;
@@ -186,7 +264,7 @@ impl ClusterPlan {
                 preloaded_chunks: preloaded as u32,
                 ..Workload::default()
             },
-            faults: Faults { targets_down: u32::from(node_down), ..Faults::default() },
+            faults: condition.faults(self, hardware),
             run,
             ..Scenario::default()
         }
@@ -195,6 +273,12 @@ impl ClusterPlan {
     /// Mean size of the objects that are asked for, in bytes.
     pub fn mean_size(&self) -> f64 {
         self.data.sizes.mean(|size| size.as_bytes() as f64)
+    }
+
+    /// Bytes of objects that are written and read per second, of `objects_per_s` requests.
+    pub fn bytes_per_s(&self, objects_per_s: f64) -> [f64; 2] {
+        let reads = self.data.reads.as_f64();
+        [1.0 - reads, reads].map(|part| objects_per_s * part * self.mean_size())
     }
 
     /// Mean number of chunks of an object.
@@ -213,7 +297,7 @@ mod tests {
     #[test]
     fn a_node_is_a_target_with_its_disks() {
         let plan = small();
-        let scenario = plan.scenario(&plan.hardware, 100, true, Run::default());
+        let scenario = plan.scenario(&plan.hardware, 100, Condition::NodeDown, Run::default());
         assert_eq!((scenario.cluster.targets, scenario.disk.per_target), (6, 12));
         assert_eq!(scenario.cluster.group_size, 6, "all nodes, as there are fewer than nine");
         assert_eq!(scenario.faults.targets_down, 1);
@@ -231,7 +315,7 @@ mod tests {
             replicas in 1u32..=3,
             clients in 1u32..500,
             reads in 0u32..=100,
-            down: bool,
+            condition in 0usize..4,
         ) {
             let mut plan = small();
             plan.hardware = Hardware {
@@ -243,7 +327,8 @@ mod tests {
             };
             plan.clients.count = clients;
             plan.data.reads = Share::from_percent(reads);
-            let scenario = plan.scenario(&plan.hardware, 1000, down, Run::default());
+            let condition = Condition::FAULTS[condition];
+            let scenario = plan.scenario(&plan.hardware, 1000, condition, Run::default());
             prop_assert_eq!(slotcast_sim::check(&scenario), Ok(()));
             let all_disks = u64::from(scenario.cluster.targets) * u64::from(scenario.disk.per_target);
             prop_assert_eq!(all_disks, u64::from(nodes) * u64::from(disks));

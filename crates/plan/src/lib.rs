@@ -60,29 +60,42 @@
     reason = "ring 3 reads files and clocks"
 )]
 
+mod budget;
 mod catalogue;
 mod change;
 mod check;
 mod cluster;
+mod comparison;
+mod condition;
 mod keys;
 mod limit;
+mod load;
 mod options;
 mod read;
+mod rebuild;
 mod report;
+mod room;
 mod stated;
 
 use std::time::{Duration, Instant};
 
+pub use budget::Budget;
 pub use catalogue::{DiskKind, LINKS_GBPS, READY, ReadyPlan, TEMPLATE, ready};
 pub use change::{Change, ChangeFound};
 pub use check::{Check, Holds, Latencies, Used};
 pub use cluster::{
-    ChangeRules, Clients, ClusterPlan, Data, DiskModel, Hardware, Part, Prices, Target,
+    ChangeRules, Clients, ClusterPlan, Conditions, Data, DiskModel, Hardware, Limits, Part, Power,
+    Prices, Target,
 };
+pub use comparison::{Difference, PlanComparison, Side, StatedDifference};
+pub use condition::Condition;
 pub use keys::SETTINGS;
 pub use limit::{Limit, LimitedBy, Resource};
-pub use report::{PlanReport, PlanSweep};
+pub use rebuild::Rebuild;
+pub use report::{PlanReport, PlanSweep, SCHEMA};
+pub use room::Room;
 
+use budget::Known;
 use check::Simulator;
 use slotcast_lab::InputError;
 use slotcast_lab::Runner;
@@ -118,8 +131,14 @@ pub struct Answer {
     pub idle: Check,
     /// The largest load that it holds, and what limits it.
     pub limit: Limit,
-    /// The cluster at its target with one node down; nothing if there is no other node.
-    pub node_down: Option<Check>,
+    /// The cluster at its target with each thing wrong that can be.
+    pub faults: Vec<Check>,
+    /// What it takes to bring back what a lost node held.
+    pub rebuild: Rebuild,
+    /// What it can store, and when it is full.
+    pub room: Room,
+    /// What it costs and draws.
+    pub budget: Budget,
     /// The smallest change that would make it hold; nothing if it holds as it is.
     pub change: Option<Change>,
     /// Runs that were simulated, and their events.
@@ -133,13 +152,34 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Whether the cluster does what it must, with a node down if it must do so.
+    /// Whether the cluster does what it must, with everything wrong that may be.
     pub fn holds(&self, plan: &ClusterPlan) -> Holds {
-        match self.node_down.as_ref().filter(|_| plan.target.with_a_node_down) {
-            Some(down) => self.at_target.holds.and(down.holds),
-            None => self.at_target.holds,
-        }
+        let required =
+            self.faults.iter().filter(|check| plan.target.conditions.has(check.condition));
+        let holds = self.at_target.holds.and(self.room.holds);
+        required.fold(holds, |holds, check| holds.and(check.holds))
     }
+
+    /// The cluster in `condition`, if there is such a condition.
+    pub fn with(&self, condition: Condition) -> Option<&Check> {
+        self.faults.iter().find(|check| check.condition == condition)
+    }
+}
+
+/// Simulates the cluster of `plan` at its target with nothing wrong, and asks nothing else.
+///
+/// # Errors
+/// As [`answer()`].
+pub fn at_target(
+    plan: &ClusterPlan,
+    runner: &Runner,
+    effort: Effort,
+    first_seed: u64,
+    tell: Tell<'_>,
+) -> Result<Check, Box<InputError>> {
+    let mut simulator = Simulator::new(plan, runner, effort, first_seed, tell);
+    let target = plan.target.objects_per_s;
+    simulator.check("the cluster at its target", &plan.hardware, target, Condition::AllUp)
 }
 
 /// Simulates what `plan` asks, with runs from seed `first_seed` on.
@@ -156,18 +196,29 @@ pub fn answer(
     let start = Instant::now();
     let mut simulator = Simulator::new(plan, runner, effort, first_seed, tell);
     let target = plan.target.objects_per_s;
-    let at_target = simulator.check("the cluster at its target", &plan.hardware, target, false)?;
+    let all_up = Condition::AllUp;
+    let at_target = simulator.check("the cluster at its target", &plan.hardware, target, all_up)?;
     let idle = simulator.idle(&plan.hardware)?;
-    let node_down = match plan.hardware.nodes {
-        1 => None,
-        _ => Some(simulator.check("one node down", &plan.hardware, target, true)?),
-    };
+    let mut faults = Vec::new();
+    for condition in Condition::FAULTS {
+        if condition.is_possible(plan, &plan.hardware) {
+            faults.push(simulator.check(condition.words(), &plan.hardware, target, condition)?);
+        }
+    }
     let limit = limit::find(&mut simulator, &at_target, &idle)?;
+    let room = Room::of(plan, &plan.hardware);
+    let held = limit.holds_at.map(|objects| objects as f64 * plan.mean_size());
+    let known =
+        Known { hardware: &plan.hardware, used: &at_target.used, usable: room.usable, held };
+    let budget = Budget::of(&plan.change.prices, &plan.power, &known);
     let mut answer = Answer {
         at_target,
         idle,
         limit,
-        node_down,
+        faults,
+        rebuild: rebuild::rebuild(plan, &plan.hardware, room.on_a_node(&plan.hardware)),
+        room,
+        budget,
         change: None,
         runs: 0,
         events: 0,
@@ -175,7 +226,9 @@ pub fn answer(
         wall: Duration::ZERO,
     };
     if answer.holds(plan) != Holds::Yes {
-        answer.change = Some(change::find(&mut simulator)?);
+        let full = Room { holds: Holds::Yes, ..answer.room };
+        let lacks_room_only = Answer { room: full, ..answer.clone() }.holds(plan) == Holds::Yes;
+        answer.change = Some(change::find(&mut simulator, lacks_room_only)?);
     }
     let (runs, events, trace_hash) = simulator.work();
     Ok(Answer { runs, events, trace_hash, wall: start.elapsed(), ..answer })

@@ -5,6 +5,8 @@ use slotcast_lab::InputError;
 
 use super::Effort;
 use super::check::{Check, Holds, Simulator, Used};
+use super::cluster::Target;
+use super::condition::Condition;
 
 /// The largest load that a cluster holds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -20,6 +22,8 @@ pub struct Limit {
     pub by: LimitedBy,
     /// The cluster at the largest load that is held; the idle one if none is.
     pub at: Check,
+    /// The cluster at every load that was simulated, the smallest first.
+    pub loads: Vec<Check>,
 }
 
 /// What limits a cluster.
@@ -94,6 +98,8 @@ pub(super) fn find(
     let near = if simulator.effort == Effort::Quick { QUICK_NEAR } else { NEAR };
     // No load beyond the capacity is ever held.
     let mut high = (simulator.capacity(&hardware).ceil() as u64).max(1);
+    // Nor is one found to be held that is too near to it.
+    high = high.min((simulator.can_tell(&hardware, Condition::AllUp).ceil() as u64).max(1) + 1);
     let mut low: Option<Check> = None;
     for known in [idle, at_target] {
         if known.holds == Holds::Yes {
@@ -102,15 +108,24 @@ pub(super) fn find(
             high = high.min(known.objects_per_s);
         }
     }
+    let mut loads = vec![idle.clone(), at_target.clone()];
     let Some(mut low) = low.filter(|low| low.objects_per_s < high) else {
-        let by = by(idle, simulator.plan.target.p99.as_ns() as f64 / 1e3, idle);
+        let by = by(idle, &simulator.plan.target, idle);
         let (holds_at, fails_at) = (None, idle.objects_per_s);
-        return Ok(Limit { holds_at, fails_at, headroom: -1.0, by, at: idle.clone() });
+        return Ok(Limit {
+            holds_at,
+            fails_at,
+            headroom: -1.0,
+            by,
+            at: idle.clone(),
+            loads: sorted(loads),
+        });
     };
     while high - low.objects_per_s > ((high as f64 * near) as u64).max(1) {
         let middle = low.objects_per_s + (high - low.objects_per_s) / 2;
         let what = format!("the largest load: {middle} objects/s");
-        let check = simulator.check(&what, &hardware, middle, false)?;
+        let check = simulator.check(&what, &hardware, middle, Condition::AllUp)?;
+        loads.push(check.clone());
         match check.holds {
             Holds::Yes => low = check,
             Holds::TooCloseToCall | Holds::No => high = middle,
@@ -120,17 +135,34 @@ pub(super) fn find(
         holds_at: Some(low.objects_per_s),
         fails_at: high,
         headroom: low.objects_per_s as f64 / target as f64 - 1.0,
-        by: by(&low, simulator.plan.target.p99.as_ns() as f64 / 1e3, idle),
+        by: by(&low, &simulator.plan.target, idle),
         at: low,
+        loads: sorted(loads),
     })
 }
 
-/// What limits a cluster that is just held, when a p99 of `asked` microseconds is asked for.
-fn by(at: &Check, asked: f64, idle: &Check) -> LimitedBy {
+fn sorted(mut loads: Vec<Check>) -> Vec<Check> {
+    loads.sort_by_key(|check| check.objects_per_s);
+    loads.dedup_by_key(|check| check.objects_per_s);
+    loads
+}
+
+/// Whether the p99 of an idle cluster leaves little of what is asked for, of writes or of reads.
+fn takes_most(target: &Target, idle: &Check) -> bool {
+    [(target.puts, idle.write_p99_us), (target.gets, idle.read_p99_us)].into_iter().any(
+        |(limits, p99)| match (limits, p99) {
+            (Some(limits), Some(p99)) => p99.value >= limits.p99.as_ns() as f64 / 1e3 * LARGE_PART,
+            _ => false,
+        },
+    )
+}
+
+/// What limits a cluster that is just held.
+fn by(at: &Check, target: &Target, idle: &Check) -> LimitedBy {
     let (resource, used) = at.used.busiest();
     if used >= FULL {
         LimitedBy::Full { resource }
-    } else if idle.latency_us.p99.value >= asked * LARGE_PART || idle.holds == Holds::No {
+    } else if takes_most(target, idle) || idle.holds == Holds::No {
         LimitedBy::Latency
     } else if used >= BUSY {
         LimitedBy::Waiting { resource }
@@ -142,20 +174,26 @@ fn by(at: &Check, asked: f64, idle: &Check) -> LimitedBy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Latencies;
+    use crate::{Conditions, Latencies, Limits};
     use slotcast_lab::Estimate;
+    use slotcast_units::{Share, Span};
 
     fn check(disks: f64, p99: f64) -> Check {
         let estimate = |value| Estimate { value, ci95: Some(0.0) };
         let latency = estimate(p99);
         Check {
             objects_per_s: 100,
+            write_bytes_per_s: 1e6,
+            read_bytes_per_s: 0.0,
+            condition: Condition::AllUp,
             node_down: false,
             holds: Holds::Yes,
             done_per_s: estimate(100.0),
             latency_us: Latencies { mean: latency, p50: latency, p99: latency },
-            write_p99_us: None,
+            write_p99_us: Some(latency),
             read_p99_us: None,
+            write_p999_us: Some(latency),
+            read_p999_us: None,
             used: Used { disks, node_links: 0.3, client_links: 0.2, control: 0.1 },
             failures: 0,
             runs: 5,
@@ -165,15 +203,19 @@ mod tests {
     #[test]
     fn the_limit_is_named_for_what_it_is() {
         let idle = check(0.05, 20.0);
-        assert_eq!(
-            by(&check(0.93, 99.0), 100.0, &idle),
-            LimitedBy::Full { resource: Resource::Disks }
-        );
-        assert_eq!(
-            by(&check(0.7, 99.0), 100.0, &idle),
-            LimitedBy::Waiting { resource: Resource::Disks }
-        );
-        assert_eq!(by(&check(0.4, 99.0), 100.0, &idle), LimitedBy::Protocol);
-        assert_eq!(by(&check(0.4, 99.0), 100.0, &check(0.05, 90.0)), LimitedBy::Latency);
+        let limits = Limits { p99: Span::from_us(100), p999: None };
+        let target = Target {
+            objects_per_s: 100,
+            puts: Some(limits),
+            gets: None,
+            months: None,
+            conditions: Conditions::default(),
+            rebuild_share: Share::from_percent(20),
+        };
+        let by = |at: &Check, idle: &Check| by(at, &target, idle);
+        assert_eq!(by(&check(0.93, 99.0), &idle), LimitedBy::Full { resource: Resource::Disks });
+        assert_eq!(by(&check(0.7, 99.0), &idle), LimitedBy::Waiting { resource: Resource::Disks });
+        assert_eq!(by(&check(0.4, 99.0), &idle), LimitedBy::Protocol);
+        assert_eq!(by(&check(0.4, 99.0), &check(0.05, 90.0)), LimitedBy::Latency);
     }
 }

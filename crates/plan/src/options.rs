@@ -7,7 +7,7 @@ use super::catalogue::{DiskKind, LINKS_GBPS};
 use super::cluster::{ClusterPlan, Hardware, Part, Prices};
 
 /// No change has more than so many times the nodes, or the disks in a node.
-pub(super) const MAX_TIMES: u32 = 4;
+const MAX_TIMES: u32 = 4;
 /// Nor more disks in a node than this, unless they are there already.
 const MAX_DISKS: u32 = 60;
 
@@ -40,6 +40,15 @@ pub(super) fn no_better(a: &Hardware, b: &Hardware) -> bool {
         && a.replicas >= b.replicas
 }
 
+/// Nodes that a change can have at the most: as racks have room for.
+pub(super) fn most_nodes(plan: &ClusterPlan) -> u32 {
+    let old = plan.hardware.nodes;
+    match plan.change.allow.contains(&Part::Nodes) {
+        true => plan.change.max_nodes.unwrap_or(u32::MAX).min(old.saturating_mul(MAX_TIMES)),
+        false => old,
+    }
+}
+
 /// Every choice but that of the number of nodes, the present one among them.
 pub(super) fn choices(plan: &ClusterPlan) -> Vec<Hardware> {
     let old = plan.hardware;
@@ -47,10 +56,17 @@ pub(super) fn choices(plan: &ClusterPlan) -> Vec<Hardware> {
     let mut disks = vec![old.disks];
     if may(Part::Disks) {
         let most = (old.disks * MAX_TIMES).min(MAX_DISKS.max(old.disks));
+        let most = plan.change.bays.unwrap_or(most);
         disks.extend(
-            [1, 2, 4, 8, 12, 24].map(|more| old.disks + more).into_iter().filter(|&n| n <= most),
+            [1, 2, 3, 4, 5, 6, 8, 12, 16, 24]
+                .map(|more| old.disks + more)
+                .into_iter()
+                .filter(|&n| n <= most),
         );
     }
+    // All bays that there are.
+    let bays = plan.change.bays.filter(|bays| may(Part::Disks) && !disks.contains(bays));
+    disks.extend(bays);
     let mut models = vec![old.disk];
     if may(Part::Kind) {
         let faster = DiskKind::VARIANTS.iter().map(|kind| kind.preset().0);
@@ -149,6 +165,22 @@ mod tests {
         );
         plan.change.allow = vec![Part::Replicas];
         assert_eq!(choices(&plan).len(), 2);
+    }
+
+    #[test]
+    fn no_change_has_more_than_bays_and_racks_have_room_for() {
+        let mut plan = small();
+        assert_eq!(most_nodes(&plan), 24, "four times as many where nothing is said");
+        plan.change.bays = Some(15);
+        plan.change.max_nodes = Some(8);
+        plan.change.allow = vec![Part::Disks, Part::Nodes];
+        let disks: Vec<u32> = choices(&plan).iter().map(|choice| choice.disks).collect();
+        assert_eq!(disks, [12, 13, 14, 15]);
+        assert_eq!(most_nodes(&plan), 8);
+        plan.change.bays = Some(19);
+        assert!(choices(&plan).iter().any(|choice| choice.disks == 19), "all bays can be filled");
+        plan.change.allow = vec![Part::Disks];
+        assert_eq!(most_nodes(&plan), 6);
     }
 
     #[test]

@@ -5,14 +5,22 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use slotcast_lab::setting::{CLUSTER, Choice};
-use slotcast_lab::{Configuration, SCHEMA, Seeds};
+use slotcast_lab::{Configuration, Seeds};
 use slotcast_sim::Run;
-use slotcast_units::{Rate, Span};
+use slotcast_units::{Rate, Size, Span};
 
+use super::budget::Budget;
 use super::check::{Check, Holds};
 use super::cluster::{ClusterPlan, Hardware};
+use super::condition::Condition;
 use super::limit::Limit;
+use super::rebuild::Rebuild;
+use super::room::Room;
 use super::{Answer, catalogue::DiskKind};
+
+/// Version of what `slotcast plan --json` writes. With 3, `holds` is about writes and reads each; before, it was
+/// about the p99 of both together.
+pub const SCHEMA: u32 = 3;
 
 /// What `slotcast plan --json` writes.
 #[derive(Debug, Clone, Serialize)]
@@ -41,6 +49,18 @@ pub struct PlanReport {
     pub limit: Limit,
     /// The cluster at its target with one node down; `null` if there is no other node.
     pub node_down: Option<Check>,
+    /// The same with two nodes down; `null` if too few would be left.
+    pub two_nodes_down: Option<Check>,
+    /// The same with a rack down; `null` if racks are no failure domains, or too few would be left.
+    pub rack_down: Option<Check>,
+    /// The same while what a lost node held is brought back; `null` if too few would be left.
+    pub rebuilding: Option<Check>,
+    /// What that takes.
+    pub rebuild: Rebuild,
+    /// What it can store, and when it is full.
+    pub room: Room,
+    /// What it costs and draws.
+    pub budget: Budget,
     /// The smallest change that would make it hold; `null` if it holds as it is.
     pub change: Option<ChangeReport>,
     /// What the simulation leaves out or simplifies.
@@ -89,6 +109,8 @@ pub struct ChangeReport {
     pub at_target: Option<Check>,
     /// The same with a node down, if it must hold then, too.
     pub node_down: Option<Check>,
+    /// The same with each thing wrong that may be.
+    pub faults: Vec<Check>,
     /// Variants that were simulated.
     pub tried: usize,
     /// Whether the search ended because it had tried enough: a cheaper change may exist.
@@ -108,7 +130,14 @@ impl PlanReport {
                 hardware: found.map(|found| hardware(&found.hardware)),
                 cost: found.map(|found| found.cost),
                 at_target: found.map(|found| found.at_target.clone()),
-                node_down: found.and_then(|found| found.node_down.clone()),
+                node_down: found.and_then(|found| {
+                    found
+                        .faults
+                        .iter()
+                        .find(|check| check.condition == Condition::NodeDown)
+                        .cloned()
+                }),
+                faults: found.map(|found| found.faults.clone()).unwrap_or_default(),
                 tried: change.tried,
                 cut_short: change.cut_short,
             }
@@ -124,7 +153,13 @@ impl PlanReport {
             at_target: answer.at_target.clone(),
             idle: answer.idle.clone(),
             limit: answer.limit.clone(),
-            node_down: answer.node_down.clone(),
+            node_down: answer.with(Condition::NodeDown).cloned(),
+            two_nodes_down: answer.with(Condition::TwoNodesDown).cloned(),
+            rack_down: answer.with(Condition::RackDown).cloned(),
+            rebuilding: answer.with(Condition::Rebuilding).cloned(),
+            rebuild: answer.rebuild,
+            room: answer.room,
+            budget: answer.budget,
             change,
             left_out: left_out(plan, answer),
             seed,
@@ -145,6 +180,7 @@ fn hardware(hardware: &Hardware) -> BTreeMap<&'static str, String> {
         ("disks.kind", disk.kind.word().to_string()),
         ("disks.rate", disk_rate(disk.rate)),
         ("disks.access_time", disk.access_time.to_string()),
+        ("disks.capacity", decimal_size(disk.capacity)),
         ("data.replicas", replicas.to_string()),
     ])
 }
@@ -158,28 +194,58 @@ fn disk_rate(rate: Rate) -> String {
     }
 }
 
+/// A size as disks have it: `20TB`.
+fn decimal_size(size: Size) -> String {
+    let units = [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB")];
+    let bytes = size.as_bytes();
+    match units.iter().find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(unit / 1000)) {
+        Some((unit, name)) => format!("{}{name}", bytes as f64 / *unit as f64),
+        None => size.to_string(),
+    }
+}
+
 fn stated(plan: &ClusterPlan) -> BTreeMap<&'static str, String> {
-    let scenario = plan.scenario(&plan.hardware, plan.target.objects_per_s, false, Run::default());
+    let load = plan.target.objects_per_s;
+    let scenario = plan.scenario(&plan.hardware, load, Condition::AllUp, Run::default());
     let mut stated = hardware(&plan.hardware);
     stated.extend([
         ("nodes.per_domain", plan.nodes_per_domain.to_string()),
         ("data.sizes", plan.data.sizes.to_string()),
         ("data.reads", plan.data.reads.to_string()),
         ("data.chunk", plan.data.chunk.to_string()),
+        ("data.growth", decimal_size(plan.data.growth)),
+        ("data.fill", plan.data.fill.to_string()),
         ("clients.count", plan.clients.count.to_string()),
         ("clients.window", scenario.workload.window.to_string()),
         ("target.objects_per_s", plan.target.objects_per_s.to_string()),
-        ("target.p99", plan.target.p99.to_string()),
-        ("target.with_a_node_down", plan.target.with_a_node_down.to_string()),
+        ("target.with_a_node_down", plan.target.conditions.node_down.to_string()),
+        ("target.with_two_nodes_down", plan.target.conditions.two_nodes_down.to_string()),
+        ("target.with_a_rack_down", plan.target.conditions.rack_down.to_string()),
+        ("target.while_rebuilding", plan.target.conditions.rebuilding.to_string()),
+        ("target.rebuild_share", plan.target.rebuild_share.to_string()),
     ]);
+    let optional = [
+        ("data.stored", plan.data.stored.map(decimal_size)),
+        ("target.months", plan.target.months.map(|months| months.to_string())),
+        ("nodes.bays", plan.change.bays.map(|bays| bays.to_string())),
+    ];
+    stated.extend(optional.into_iter().filter_map(|(key, value)| Some((key, value?))));
+    let limits = [
+        ("target.put_p99", plan.target.puts.map(|limits| limits.p99)),
+        ("target.put_p999", plan.target.puts.and_then(|limits| limits.p999)),
+        ("target.get_p99", plan.target.gets.map(|limits| limits.p99)),
+        ("target.get_p999", plan.target.gets.and_then(|limits| limits.p999)),
+    ];
+    let limits = limits.into_iter().filter_map(|(key, limit)| Some((key, limit?.to_string())));
+    stated.extend(limits);
     stated
 }
 
 /// One line for each thing that the simulation leaves out or simplifies.
 fn left_out(plan: &ClusterPlan, answer: &Answer) -> Vec<String> {
     let mut lines = vec![
-        "One node down is the time before anybody acts on it: its disks do not answer, and clients wait two \
-         control round trips for them each time. The traffic of a rebuild is not included."
+        "A node that is down is the time before anybody acts on it: its disks do not answer, and clients wait two \
+         control round trips for them each time. A rebuild begins then."
             .to_string(),
         "Clients have links as fast as the nodes'; the core of the network never blocks. Processors and \
          memory are not modelled."
@@ -187,7 +253,8 @@ fn left_out(plan: &ClusterPlan, answer: &Answer) -> Vec<String> {
     ];
     let disk = plan.hardware.disk;
     let (preset, source) = disk.kind.preset();
-    let figures = if disk == preset { format!(" ({source})") } else { String::new() };
+    let is_preset = (disk.rate, disk.access_time) == (preset.rate, preset.access_time);
+    let figures = if is_preset { format!(" ({source})") } else { String::new() };
     lines.push(if disk.access_time > Span::ZERO {
         format!(
             "Every request of a disk takes {} and its bytes at {}, reading or writing, without cache and \
@@ -204,6 +271,12 @@ fn left_out(plan: &ClusterPlan, answer: &Answer) -> Vec<String> {
     if disk.kind == DiskKind::Hdd && disk.access_time == Span::ZERO {
         lines.push("Hard disks without access time are as fast as with one long write.".into());
     }
+    if !plan.guesses.is_empty() {
+        lines.push(format!(
+            "Rough guesses, where the file does not state them: {}.",
+            plan.guesses.join(", ")
+        ));
+    }
     let control = [&answer.at_target, &answer.limit.at].map(|check| check.used.control);
     if control.into_iter().fold(0.0, f64::max) > MUCH_CONTROL {
         lines.push(
@@ -219,9 +292,10 @@ impl ClusterPlan {
     /// The experiment file that simulates this cluster at its target: for `slotcast sim` and
     /// `slotcast sweep`.
     pub fn experiment(&self) -> String {
-        let p99 = self.target.p99;
+        let p99 = self.target.longest_p99();
         let run = Run { length: p99 * 60, warmup: p99 * 10, ..Run::default() };
-        let scenario = self.scenario(&self.hardware, self.target.objects_per_s, false, run);
+        let scenario =
+            self.scenario(&self.hardware, self.target.objects_per_s, Condition::AllUp, run);
         let seeds = Seeds { first: 1, count: 5 };
         let configuration = Configuration { scenario, seeds, ..Configuration::default() };
         let mut text = format!(
@@ -250,6 +324,7 @@ impl ClusterPlan {
 
 #[cfg(test)]
 mod tests {
+    use crate::Condition;
     use crate::tests::small;
     use slotcast_lab::Experiment;
     use slotcast_sim::Run;
@@ -260,7 +335,8 @@ mod tests {
         let experiment = Experiment::from_toml("small.toml", &plan.experiment(), &[]).unwrap();
         let scenario = &experiment.points[0].scenario;
         let run: Run = scenario.run.clone();
-        let expected = plan.scenario(&plan.hardware, plan.target.objects_per_s, false, run);
+        let load = plan.target.objects_per_s;
+        let expected = plan.scenario(&plan.hardware, load, Condition::AllUp, run);
         assert_eq!(*scenario, expected);
     }
 }

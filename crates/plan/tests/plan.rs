@@ -2,7 +2,8 @@
 
 use slotcast_lab::Runner;
 use slotcast_plan::{
-    Answer, ClusterPlan, DiskKind, Effort, Holds, LimitedBy, Part, PlanReport, Resource, answer,
+    Answer, ClusterPlan, Condition, DiskKind, Effort, Holds, LimitedBy, Part, PlanReport, Resource,
+    answer,
 };
 use slotcast_sim::{Run, demand};
 use slotcast_units::{Rate, Span};
@@ -24,7 +25,7 @@ fn ask(plan: &ClusterPlan) -> Answer {
 
 /// What arithmetic says the cluster can do at the most.
 fn capacity(plan: &ClusterPlan) -> f64 {
-    demand(&plan.scenario(&plan.hardware, 1, false, Run::default())).capacity()
+    demand(&plan.scenario(&plan.hardware, 1, Condition::AllUp, Run::default())).capacity()
 }
 
 /// The largest load that was found, as a part of what arithmetic allows.
@@ -39,7 +40,8 @@ fn disks_that_are_the_limit_are_filled() {
     assert!((capacity(&plan) / 19_200.0 - 1.0).abs() < 1e-6);
     let found = ask(&plan);
     let part = part_of_capacity(&plan, &found);
-    assert!((0.93..=1.0).contains(&part), "{part} {:?}", found.limit);
+    // A quick search ends within 6 % of it, and can tell nothing of the last 4 %.
+    assert!((0.90..=1.0).contains(&part), "{part} {:?}", found.limit);
     assert_eq!(found.limit.by, LimitedBy::Full { resource: Resource::Disks });
     assert_eq!((found.at_target.holds, found.change), (Holds::Yes, None));
     // At 52 % of the capacity the disks are 52 % busy.
@@ -110,7 +112,7 @@ fn a_cluster_that_is_too_small_grows_as_arithmetic_says() {
 fn a_node_that_is_down_is_missing() {
     let plan = plan("kind = \"ssd\"\nrate = \"400MiB/s\"", "10Gbps", "128KiB", 9_000, "20ms");
     let found = ask(&plan);
-    let down = found.node_down.expect("other nodes");
+    let down = found.with(Condition::NodeDown).expect("other nodes");
     assert!(down.node_down && down.failures == 0, "{down:?}");
     let expected = found.at_target.used.disks * 18.0 / 17.0;
     assert!((down.used.disks / expected - 1.0).abs() < 0.03, "{down:?}");
@@ -140,5 +142,8 @@ fn objects_of_many_chunks_take_as_long_as_their_last_one() {
     let ratio = of("10MiB") / of("1MiB");
     assert!((9.0..11.0).contains(&ratio), "{ratio}: one chunk after another");
     let plan = plan("kind = \"ssd\"", "10Gbps", "10MiB", 10, "1s");
-    assert!(plan.hardware.link > Rate::from_bps(1) && plan.target.p99 == Span::from_secs(1));
+    assert!(
+        plan.hardware.link > Rate::from_bps(1)
+            && plan.target.puts.expect("writes").p99 == Span::from_secs(1)
+    );
 }

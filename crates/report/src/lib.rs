@@ -3,7 +3,7 @@
 //! * [`Page`](page::Page) and [`Chart`](chart::Chart) say what a report shows, as plain data: a
 //!   question, its answer with an interval, tables, and pictures of four kinds (bars, lines and points,
 //!   heat maps, timelines).
-//! * [`reproduce::page`] and [`sim::page`] make pages of results.
+//! * [`reproduce::page`], [`sim::page`] and [`plan::page`] make pages of results.
 //! * [`Folder::open`] and [`write()`] put a page into a folder:
 //!
 //! ```text
@@ -70,6 +70,7 @@ pub mod number;
 pub mod observed;
 pub mod page;
 pub mod palette;
+pub mod plan;
 pub mod reproduce;
 pub mod sim;
 mod thin;
