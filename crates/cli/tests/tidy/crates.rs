@@ -62,6 +62,7 @@ pub(crate) const CRATES: &[Crate] = &[
     row("slotcast-member", "crates/member", 1, Part::Store),
     row("slotcast-schedulers", "studies/lustre/schedulers", 1, Part::Study),
     row("slotcast-stripe", "studies/stripes/machines", 1, Part::Study),
+    row("slotcast-flash", "crates/flash", 1, Part::Simulator),
     row("slotcast-engine", "crates/engine", 2, Part::Kernel),
     row("slotcast-scenario", "crates/scenario", 2, Part::Simulator),
     row("slotcast-peers", "crates/peers", 2, Part::Simulator),
