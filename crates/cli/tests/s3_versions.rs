@@ -114,3 +114,40 @@ fn tags_of_objects_and_buckets() {
     let refused = s3.refused("PUT /first/none?tagging", &[], &tags(&[("k", "v")]));
     assert_eq!(refused, (404, "NoSuchKey".into()));
 }
+
+/// Short content is kept with the name, and listings do not carry it.
+#[test]
+fn what_native_commands_have_put_has_one_tag_everywhere() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let s3 = S3::start(&folder.path().join("data"), &["--targets", "3"]);
+    s3.done("HEAD /first", &[], b"");
+    for (name, length) in [("empty", 0), ("short", 100), ("inline", 16 << 10), ("chunk", 20_000)] {
+        let file = folder.path().join(name);
+        std::fs::write(&file, served::content(length, 3)).expect("room");
+        s3.served.says(&["cp", &file.display().to_string(), &format!("slot://first/{name}")]);
+        let tag = s3.done(&format!("GET /first/{name}"), &[], b"").header("etag").to_owned();
+        assert!(tag.ends_with("-1\""), "{tag}");
+        assert_eq!(s3.done(&format!("HEAD /first/{name}"), &[], b"").header("etag"), tag);
+        let attributes = s3.done(
+            &format!("GET /first/{name}?attributes"),
+            &[("x-amz-object-attributes", "ETag")],
+            b"",
+        );
+        assert_eq!(attributes.text("ETag").trim_matches('"'), tag.trim_matches('"'), "{name}");
+        for listing in ["", "&list-type=2", "&versions"] {
+            let listed = s3.done(&format!("GET /first?prefix={name}{listing}"), &[], b"");
+            assert_eq!(listed.text("ETag"), tag, "{name} in `{listing}`");
+        }
+        let source = format!("first/{name}");
+        let copied = s3.done("PUT /first/~copy", &[("x-amz-copy-source", &source)], b"");
+        assert_eq!(copied.text("ETag"), tag, "{name}");
+        assert_eq!(s3.done("HEAD /first/~copy", &[], b"").header("etag"), tag, "{name}");
+        let listed = s3.done("GET /first?prefix=~copy", &[], b"");
+        assert_eq!(listed.text("ETag"), tag, "{name}");
+        let status = |line: &str, header, body| s3.ask(line, &[(header, &tag[..])], body).status();
+        assert_eq!(status(&format!("GET /first/{name}"), "if-match", b""), 200, "{name}");
+        assert_eq!(status(&format!("GET /first/{name}"), "if-none-match", b""), 304, "{name}");
+        assert_eq!(status(&format!("PUT /first/{name}"), "if-match", b"other"), 200, "{name}");
+        assert_eq!(status(&format!("PUT /first/{name}"), "if-match", b"again"), 412, "{name}");
+    }
+}

@@ -68,7 +68,7 @@ impl Found {
         body: &Body,
     ) -> Result<Found, ContentError> {
         match body {
-            Body::Inline(bytes) => {
+            Body::Inline(bytes, _) => {
                 let lease = memory.take(bytes.len() as u64).await?;
                 Ok(Found::Chunk(bytes.clone(), lease))
             }

@@ -18,6 +18,7 @@ pub const MAX_METADATA: usize = 8 << 10;
 
 /// What a register says that a name stands for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+#[expect(clippy::large_enum_variant, reason = "most are objects")]
 pub enum Entry {
     /// An object of a bucket.
     #[n(0)]
@@ -46,13 +47,13 @@ impl Entry {
 }
 
 impl Version<Entry> {
-    /// The same without content that is in the register.
+    /// The same without content that is in the register: its hash says what it is.
     pub(crate) fn without_content(&self) -> Version<Entry> {
         let mut version = self.clone();
         if let Some(Entry::Object(object)) = &mut version.object
-            && let Body::Inline(_) = object.body
+            && let Body::Inline(..) = object.body
         {
-            object.body = Body::Inline(Bytes::new());
+            object.body = Body::Inline(Bytes::new(), Some(object.body.hash()));
         }
         version
     }
@@ -92,12 +93,16 @@ pub struct Object {
 /// Where the content of an object is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub enum Body {
-    /// Here: at most [`MAX_INLINE`] bytes.
+    /// Here: at most [`MAX_INLINE`] bytes, and their hash ([`Body::inline`]). Where versions are listed the bytes are left
+    /// out, and the hash is there all the same. What was put before hashes were kept has none.
     #[n(0)]
     Inline(
         #[n(0)]
         #[cbor(with = "crate::code::content")]
         Bytes,
+        #[n(1)]
+        #[cbor(with = "minicbor::bytes")]
+        Option<[u8; 32]>,
     ),
     /// It is a chunk.
     #[n(1)]
@@ -117,7 +122,25 @@ pub enum Body {
 
 impl Default for Body {
     fn default() -> Body {
-        Body::Inline(Bytes::new())
+        Body::inline(Bytes::new())
+    }
+}
+
+impl Body {
+    /// Short content, which is kept in the register.
+    pub fn inline(content: Bytes) -> Body {
+        let hash = blake3::hash(&content).into();
+        Body::Inline(content, Some(hash))
+    }
+
+    /// A hash of the content (BLAKE3): of its bytes if they are here or one chunk, of their list if they are several. It
+    /// is the same wherever this version is told of.
+    pub fn hash(&self) -> [u8; 32] {
+        match self {
+            Body::Inline(_, Some(hash)) => *hash,
+            Body::Inline(content, None) => blake3::hash(content).into(),
+            Body::Chunk(chunk) | Body::List(chunk) => chunk.0,
+        }
     }
 }
 
@@ -200,8 +223,13 @@ impl Bucket {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bucket, Checksums, Object};
+    use alloc::vec::Vec;
+
+    use bytes::Bytes;
+
+    use super::{Body, Bucket, Checksums, Entry, Object};
     use crate::code;
+    use crate::register::record::{Version, VersionId};
 
     #[test]
     fn buckets_that_were_written_without_a_mark_are_open() {
@@ -222,5 +250,24 @@ mod tests {
         assert_eq!(code::decode::<Object>(&code::encode(&before)), Some(expected.clone()));
         let later = Object { parts: 3, ..expected };
         assert_eq!(code::decode::<Object>(&code::encode(&later)), Some(later));
+    }
+
+    #[test]
+    fn content_has_the_same_hash_where_it_is_left_out() {
+        let body = |body| {
+            let object = Some(Entry::Object(Object { size: 3, body, ..Object::default() }));
+            Version { id: VersionId { change: 1, salt: 2 }, is_null: true, object }
+        };
+        // As it was written before the hash was kept: the variant, and its one field.
+        let before: Vec<u8> = [&[0x82, 0x00, 0x81, 0x43][..], b"abc"].concat();
+        let before = code::decode::<Body>(&before).expect("it is read");
+        assert_eq!(before, Body::Inline("abc".into(), None));
+        let now = Body::inline("abc".into());
+        assert_eq!(code::decode(&code::encode(&now)), Some(now.clone()));
+        let expected = Body::Inline(Bytes::new(), Some(blake3::hash(b"abc").into()));
+        for kept in [before, now] {
+            assert_eq!(kept.hash(), expected.hash());
+            assert_eq!(body(kept).without_content(), body(expected.clone()));
+        }
     }
 }

@@ -10,7 +10,7 @@ use s3s::crypto::{Checksum as _, Crc32, Crc32c, Crc64Nvme, Md5, Sha1, Sha256};
 use s3s::dto::{ChecksumType, StreamingBlob};
 use s3s::{S3Error, S3Request, S3Result, StdError, TrailingHeaders, s3_error};
 use slotcast_node::{Incoming, Seal};
-use slotcast_object::{Body, Checksums, Object};
+use slotcast_object::{Checksums, Object};
 
 use crate::algorithm::Algorithm;
 use crate::chunks::{MAX_SIGNED, is_signed};
@@ -230,17 +230,13 @@ fn trailer(headers: &HeaderMap) -> S3Result<Option<Algorithm>> {
 }
 
 /// The entity tag of an object. Of what was put with its MD5 it is that, in parts with their number; of all else, which
-/// native HTTP has put, it is made of the address of the content, and has the form of that of one part, so that no
-/// client takes it for an MD5.
+/// native HTTP has put, it is made of a hash of the content, and has the form of that of one part, so that no client
+/// takes it for an MD5.
 pub(crate) fn etag(object: &Object) -> String {
-    let address = || match &object.body {
-        Body::Inline(bytes) => *blake3::hash(bytes).as_bytes(),
-        Body::Chunk(chunk) | Body::List(chunk) => chunk.0,
-    };
     match (object.checksums.md5, object.parts) {
         (Some(md5), 0) => HEXLOWER.encode(&md5),
         (Some(md5), parts) => format!("{}-{parts}", HEXLOWER.encode(&md5)),
-        (None, _) => format!("{}-1", HEXLOWER.encode(&address()[..16])),
+        (None, _) => format!("{}-1", HEXLOWER.encode(&object.body.hash()[..16])),
     }
 }
 
@@ -334,6 +330,8 @@ fn whole<'a>(parts: impl Iterator<Item = &'a Object>, algorithm: Algorithm) -> O
 
 #[cfg(test)]
 mod tests {
+    use slotcast_object::Body;
+
     use super::*;
 
     fn object(content: &[u8]) -> Object {
@@ -401,7 +399,7 @@ mod tests {
 
     #[test]
     fn what_has_no_md5_has_a_tag_that_is_none() {
-        let native = Object { body: Body::Inline("abc".into()), ..Object::default() };
+        let native = Object { body: Body::inline("abc".into()), ..Object::default() };
         assert!(etag(&native).ends_with("-1") && etag(&native).len() == 34);
         assert_ne!(etag(&native), etag(&Object::default()));
     }

@@ -32,7 +32,7 @@ async fn said(node: &Node, key: Key) -> Result<Option<(VersionId, Bytes)>> {
     let record = objects::read(node, key).await?;
     let Some(version) = record.as_ref().and_then(|record| record.head()) else { return Ok(None) };
     match version.object.as_ref().and_then(Entry::object).map(|object| &object.body) {
-        Some(Body::Inline(bytes)) => Ok(Some((version.id, bytes.clone()))),
+        Some(Body::Inline(bytes, _)) => Ok(Some((version.id, bytes.clone()))),
         _ => Err(AccessError::Damaged(name)),
     }
 }
@@ -41,7 +41,7 @@ async fn said(node: &Node, key: Key) -> Result<Option<(VersionId, Bytes)>> {
 async fn say(node: &Node, key: Key, text: Option<Vec<u8>>, condition: Condition) -> Result<bool> {
     let operation = match text {
         Some(text) => {
-            let (size, body) = (text.len() as u64, Body::Inline(text.into()));
+            let (size, body) = (text.len() as u64, Body::inline(text.into()));
             let object = Object { size, body, modified: now_ms(), ..Object::default() };
             Operation::Put(Entry::Object(object))
         }

@@ -68,7 +68,7 @@ pub(super) async fn place_copy(
     let PutObject { key, condition, mut object, seal } = put_object;
     let keeps_versions = bucket.bucket.versioning != Versioning::Off;
     let is_as_wanted = match &body {
-        Body::Inline(bytes) => !keeps_versions || bytes.len() <= MAX_INLINE_OF_VERSIONS,
+        Body::Inline(bytes, _) => !keeps_versions || bytes.len() <= MAX_INLINE_OF_VERSIONS,
         Body::Chunk(_) | Body::List(_) => from.bucket.replicas == bucket.bucket.replicas,
     };
     if is_as_wanted {

@@ -80,7 +80,7 @@ pub(crate) async fn put<E: std::fmt::Display>(
         object.size = bytes.len() as u64;
         sealed(seal, &mut object)?;
         if bytes.len() <= max_inline {
-            object.body = Body::Inline(bytes);
+            object.body = Body::inline(bytes);
             let outcome = update(node, place, request(object.clone())).await?;
             drop(lease);
             outcome

@@ -214,7 +214,7 @@ async fn body_of(node: &Node, bucket: &Bucket, parts: &[FoundPart]) -> Result<Bo
             Body::Chunk(chunk) => Address::Chunk(chunk),
             Body::List(chunk) => Address::List(chunk),
             // Parts are never kept so.
-            Body::Inline(_) => Address::Chunk(ChunkId([0; 32])),
+            Body::Inline(..) => Address::Chunk(ChunkId([0; 32])),
         };
         (part.object.size > 0).then_some(Part { address, length: part.object.size })
     };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde::{Deserialize, Serialize};
 use slotcast_object::{Body, Object};
+use slotcast_protocol::ChunkId;
 
 use super::{bad_request, tag};
 use crate::content_hash::ContentHash;
@@ -80,11 +81,8 @@ pub(super) fn of_headers(headers: &HeaderMap) -> Result<Object, Problem> {
 /// Where the content would be if it were stored without a name; it is a hash of it.
 pub(super) fn address(object: &Object) -> Address {
     match &object.body {
-        Body::Inline(bytes) => {
-            let mut hash = ContentHash::new();
-            hash.update(bytes);
-            hash.address()
-        }
+        Body::Inline(..) if object.size == 0 => ContentHash::new().address(),
+        body @ Body::Inline(..) => Address::Chunk(ChunkId(body.hash())),
         Body::Chunk(chunk) => Address::Chunk(*chunk),
         Body::List(chunk) => Address::List(*chunk),
     }
@@ -167,7 +165,7 @@ impl ObjectDescription {
             size: object.size,
             modified: object.modified,
             content,
-            inline: matches!(object.body, Body::Inline(_)),
+            inline: matches!(object.body, Body::Inline(..)),
             replicas,
             media_type: object.media_type,
             headers,

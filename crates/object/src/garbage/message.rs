@@ -29,7 +29,7 @@ impl Root {
     /// What this names.
     pub fn of(entry: &Entry) -> Option<Root> {
         match entry.object()?.body {
-            Body::Inline(_) => None,
+            Body::Inline(..) => None,
             Body::Chunk(chunk) => Some(Root { chunk, is_list: false }),
             Body::List(chunk) => Some(Root { chunk, is_list: true }),
         }

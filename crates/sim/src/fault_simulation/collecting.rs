@@ -212,7 +212,7 @@ impl Cluster {
         let mut all = BTreeSet::new();
         for body in bodies {
             match body {
-                Body::Inline(_) => {}
+                Body::Inline(..) => {}
                 Body::Chunk(chunk) => drop(all.insert(chunk)),
                 Body::List(list) => {
                     all.insert(list);

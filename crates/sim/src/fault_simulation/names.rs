@@ -213,8 +213,8 @@ impl Cluster {
                 (Body::Chunk(chunk), Some((content, replicas)), Vec::new())
             }
             // It does not fit into one datagram.
-            3 if !is_versioned => (Body::Inline(Bytes::from(vec![7; 3000])), None, Vec::new()),
-            _ => (Body::Inline(Bytes::from(number.to_le_bytes().to_vec())), None, Vec::new()),
+            3 if !is_versioned => (Body::inline(Bytes::from(vec![7; 3000])), None, Vec::new()),
+            _ => (Body::inline(Bytes::from(number.to_le_bytes().to_vec())), None, Vec::new()),
         };
         let object = Object { size: number, body, ..Object::default() };
         let operation = Operation::Put(Entry::Object(object));
