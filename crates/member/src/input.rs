@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use core::net::SocketAddr;
 
 use slotcast_object::{
-    Entry, Key, NameRequest, Request as ChangeOf, Rosters, RowsError, RowsOpId, RowsOutput,
+    Entry, Guard, Key, NameRequest, Request as ChangeOf, Rosters, RowsError, RowsOpId, RowsOutput,
 };
 use slotcast_protocol::{ChunkId, Claim, GroupId, TargetId};
 use slotcast_store::{Content, DiskError, OpId, Output, Worked};
@@ -22,6 +22,7 @@ pub type ChangeRequest = ChangeOf<Entry>;
 /// What a client of this node wants. Each is answered by one [`Answer`](crate::Answer), unless the member is
 /// dropped before.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "each is there once, and most are about names")]
 pub enum Request {
     /// Store a chunk, which is not empty, on so many targets (1 to 8), or on as many as the cluster's number
     /// says, with this claim.
@@ -35,9 +36,9 @@ pub enum Request {
     /// Store a chunk of the upload of this number as [`Request::Put`] does with [`Claim::Names`]. It is not taken for
     /// garbage before [`Input::UploadEnded`].
     Upload(u64, Content, Option<u8>),
-    /// Store a chunk as [`Request::Put`] does with [`Claim::Names`], and then change a name that says where it is. The name says so only when the
-    /// chunk is stored.
-    PutNamed(Content, Option<u8>, Key, Box<ChangeRequest>),
+    /// Store a chunk as [`Request::Put`] does with [`Claim::Names`], and then change a name that says where it is, as long
+    /// as another name says what that relies on. The name says so only when the chunk is stored.
+    PutNamed(Content, Option<u8>, Box<(Key, ChangeRequest, Option<Guard>)>),
 }
 
 /// One thing that has happened.

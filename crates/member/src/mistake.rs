@@ -92,6 +92,12 @@ pub enum Mistake {
     BelievesOldRounds,
     /// What is said to be held, so that others need not hold it, is not touched.
     HoldsUntouched,
+    /// What a change relies on is read before voters have promised.
+    ReadsGuardsBeforePromises,
+    /// What a change relies on is read in its first attempt only.
+    ReadsGuardsOnce,
+    /// The listing of a bucket that is to be removed does not look at what voters have promised.
+    ListsWithoutPromises,
     /// The answer to a request is given to the one before it.
     AnswersWrongRequest,
 }

@@ -7,8 +7,9 @@ use alloc::vec::Vec;
 
 use slotcast_object::garbage::Root;
 use slotcast_object::{
-    Acceptor, AcceptorEffect, Key, Message, NameAnswer, NameFailure, NameRequest, Names,
-    NamesEffect, Rosters, RowsError, RowsOp, RowsOpId, RowsOutput, Store, VoterQuestion,
+    Acceptor, AcceptorEffect, Guard, GuardMistake, Key, Message, NameAnswer, NameFailure,
+    NameRequest, Names, NamesEffect, Rosters, RowsError, RowsOp, RowsOpId, RowsOutput, Store,
+    VoterQuestion,
 };
 use slotcast_protocol::{GroupId, GroupMap, TargetId};
 use slotcast_units::{Span, Time};
@@ -94,6 +95,11 @@ impl Naming {
         naming
     }
 
+    /// Plants a mistake.
+    pub(crate) fn plant(&mut self, mistake: GuardMistake) {
+        self.names.plant(mistake);
+    }
+
     pub(crate) fn rosters(&self) -> &Rosters {
         self.names.rosters()
     }
@@ -164,7 +170,7 @@ impl Naming {
         &mut self,
         now: Time,
         number: RequestNumber,
-        change: (Key, ChangeRequest),
+        change: (Key, ChangeRequest, Option<Guard>),
         groups: &GroupMap,
     ) {
         let mut effects = Vec::new();

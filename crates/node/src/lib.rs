@@ -119,7 +119,7 @@ pub use network::measure;
 pub use node::{Hosting, Machines, Node, NodeConfig, StartError};
 pub use objects::{
     CopyFrom, FoundBucket, FoundObject, FoundPart, FoundUpload, Incoming, Listing, ObjectError,
-    Objects, PutObject, Seal, Sealed, Whole, new_key, now_ms, text_of, version_of,
+    Objects, PutObject, Seal, Sealed, StoredObject, Whole, new_key, now_ms, text_of, version_of,
 };
 pub use open_files::TooFewFiles;
 pub use reactor::{GetResult, NamedResult, PutResult, Recorded};

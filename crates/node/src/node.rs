@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use slotcast_member::{
     ChangeRequest, ClusterMap, CollectionStatus, Holders, Member, Tape, TargetStatus, WindowEvent,
 };
-use slotcast_object::{Key, NameAnswer, NameRequest};
+use slotcast_object::{Guard, Key, NameAnswer, NameRequest};
 use slotcast_protocol::{ChunkId, Claim, MAX_REPLICAS, TargetId};
 use slotcast_store::Content;
 use slotcast_units::Time;
@@ -27,6 +27,7 @@ use crate::limits::Serving;
 use crate::mailbox::Mailbox;
 use crate::map_keeper::MapKeeper;
 use crate::network::SocketCounters;
+use crate::objects::BelievedBuckets;
 use crate::reactor::{Event, GetResult, NamedResult, PutNamed, PutResult, Recorded};
 use crate::status::Snapshot;
 
@@ -44,6 +45,8 @@ pub struct Node {
     host_names: HostNames,
     /// Numbers uploads.
     uploads: AtomicU64,
+    /// Buckets as they were read some time ago.
+    pub(crate) believed: BelievedBuckets,
 }
 
 /// An upload under way. When it is dropped all that it has stored is named, or nobody wants it.
@@ -153,7 +156,7 @@ impl Node {
     /// Does something about names.
     pub fn names(&self, request: NameRequest) -> Receiver<NameAnswer> {
         let (reply, result) = oneshot::channel();
-        self.mailbox.put(Event::Names(request, reply));
+        self.mailbox.put(Event::Names(Box::new(request), reply));
         result
     }
 
@@ -194,11 +197,11 @@ impl Node {
     pub fn put_named(
         &self,
         (content, replicas): (Content, Option<u8>),
-        (key, change): (Key, ChangeRequest),
+        change: (Key, ChangeRequest, Option<Guard>),
     ) -> Receiver<NamedResult> {
         assert!(!content.bytes().is_empty(), "an empty chunk is never sent");
         let (reply, result) = oneshot::channel();
-        let put = PutNamed { content, replicas, key, change };
+        let put = PutNamed { content, replicas, change };
         self.mailbox.put(Event::PutNamed(Box::new(put), reply));
         result
     }

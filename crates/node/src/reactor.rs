@@ -17,7 +17,7 @@ use slotcast_member::{
     Answer, ChangeRequest, ClusterMap, Effect, Holders, Input, Member, MemberConfig, Request,
     RequestNumber, Tape,
 };
-use slotcast_object::{Key, NameAnswer, NameRequest, Rosters, RowsOpId};
+use slotcast_object::{Guard, Key, NameAnswer, NameRequest, Rosters, RowsOpId};
 use slotcast_protocol::tape::{InitiatorEntry, TargetEntry};
 use slotcast_protocol::{ChunkId, Claim, Failure, GroupId, TargetId};
 use slotcast_store::Content;
@@ -45,8 +45,8 @@ pub type NamedResult = Result<NameAnswer, Failure>;
 pub(crate) struct PutNamed {
     pub(crate) content: Content,
     pub(crate) replicas: Option<u8>,
-    pub(crate) key: Key,
-    pub(crate) change: ChangeRequest,
+    /// The name, and what the change of it relies on.
+    pub(crate) change: (Key, ChangeRequest, Option<Guard>),
 }
 
 /// How often disks are asked whether their folders are there.
@@ -69,7 +69,7 @@ pub(crate) enum Event {
     /// Look at the member.
     Look(Look),
     /// Something about names.
-    Names(NameRequest, oneshot::Sender<NameAnswer>),
+    Names(Box<NameRequest>, oneshot::Sender<NameAnswer>),
     /// A chunk is put, and then a name changed.
     PutNamed(Box<PutNamed>, oneshot::Sender<NamedResult>),
     Rows(TargetId, RowsOpId, RowsResult),
@@ -200,11 +200,11 @@ impl Reactor {
                 self.ask(Request::Holders(chunk), Asker::Holders(reply));
             }
             Event::Names(request, reply) => {
-                self.ask(Request::Names(request), Asker::Names(reply));
+                self.ask(Request::Names(*request), Asker::Names(reply));
             }
             Event::PutNamed(put, reply) => {
-                let PutNamed { content, replicas, key, change } = *put;
-                let request = Request::PutNamed(content, replicas, key, Box::new(change));
+                let PutNamed { content, replicas, change } = *put;
+                let request = Request::PutNamed(content, replicas, Box::new(change));
                 self.ask(request, Asker::PutNamed(reply));
             }
             Event::Rows(target, op, result) => self.tell(Input::Rows(target, op, result)),

@@ -100,8 +100,8 @@ pub use message::{
     PageRows, RootsPage, RootsRow, Says, Store, VoterAnswer, VoterQuestion,
 };
 pub use names::{
-    ListRequest, Listed, ListedName, NameAnswer, NameFailure, NameRequest, NameTimes, Names,
-    NamesEffect, Roots, RootsRequest,
+    Guard, GuardMistake, ListRequest, Listed, ListedName, NameAnswer, NameFailure, NameRequest,
+    NameTimes, Names, NamesEffect, Roots, RootsRequest,
 };
 pub use object::{Body, Bucket, Checksums, Entry, MAX_INLINE, MAX_METADATA, Object};
 pub use register::ballot::{Ballot, Proposer};

@@ -97,6 +97,10 @@ pub struct PageAsk {
     /// All versions of a name, not only the latest.
     #[n(4)]
     pub versions: bool,
+    /// It is to be said of which rows a later ballot was promised than the one in which something was accepted.
+    #[n(5)]
+    #[cbor(default)]
+    pub promises: bool,
 }
 
 /// Where a page begins.
@@ -188,12 +192,16 @@ pub struct RootsRow {
 /// Rows of one voter, in order of their names.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct PageRows {
-    /// The rows of which something was accepted.
+    /// The rows of which something was accepted; those of which something was promised, too, where that was asked for.
     #[n(0)]
     pub rows: Vec<PageRow>,
     /// The voter has looked at all names up to this one; at all there are, without one.
     #[n(1)]
     pub up_to: Option<Name>,
+    /// It was asked for promises, and says them. (An earlier program does not.)
+    #[n(2)]
+    #[cbor(default)]
+    pub promises: bool,
 }
 
 /// One row of a page.
@@ -209,6 +217,10 @@ pub struct PageRow {
     /// the register is left out.
     #[n(2)]
     pub versions: Vec<Version<Entry>>,
+    /// A later ballot was promised: something may be accepted soon. Said only where that was asked for.
+    #[n(3)]
+    #[cbor(default)]
+    pub is_promised: bool,
 }
 
 /// What one node says to another.

@@ -18,7 +18,6 @@ pub const MAX_METADATA: usize = 8 << 10;
 
 /// What a register says that a name stands for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
-#[expect(clippy::large_enum_variant, reason = "most are objects")]
 pub enum Entry {
     /// An object of a bucket.
     #[n(0)]

@@ -302,7 +302,9 @@ impl Cluster {
                 history[place].ended = now;
                 history[place].what = What::Read(head);
             }
-            NameAnswer::Failed(NameFailure::Unavailable) => drop(history.remove(place)),
+            NameAnswer::Failed(NameFailure::Unavailable | NameFailure::Overtaken) => {
+                drop(history.remove(place));
+            }
             NameAnswer::Failed(NameFailure::Unknown | NameFailure::Missing)
             | NameAnswer::Listed(_)
             | NameAnswer::Roots(_) => {}
@@ -344,7 +346,7 @@ impl Cluster {
         self.histories[name].push(Asked { began: now, ended: Time::NEVER, what });
         self.nodes[n].asked.insert(number, (now, name));
         let request = match request {
-            Some(request) => NameRequest::Update(key(name), request),
+            Some(request) => NameRequest::Update(key(name), request, None),
             None => NameRequest::Read(key(name)),
         };
         let mut effects = Vec::new();
@@ -362,6 +364,7 @@ impl Cluster {
             from,
             limit,
             versions: false,
+            fences: false,
         };
         self.nodes[n].asked.insert(self.begun, (self.now, 0));
         let mut effects = Vec::new();

@@ -80,7 +80,7 @@ fn what_is_on_its_way_is_touched_when_it_is_stored() {
         ..names.rosters().clone()
     };
     let mut effects = Vec::new();
-    names.prepare(Time::ZERO, 1, (key(), put()), &groups, &mut effects);
+    names.prepare(Time::ZERO, 1, (key(), put(), None), &groups, &mut effects);
     assert!(!effects.is_empty(), "voters are asked while the chunk is on its way");
     let effects = refuse(effects, &mut names, &groups);
     assert_eq!(touches(&effects), [], "it is on its way");
@@ -107,7 +107,7 @@ fn what_is_stored_is_touched_at_once() {
         ..names.rosters().clone()
     };
     let mut effects = Vec::new();
-    names.prepare(Time::ZERO, 1, (key(), put()), &groups, &mut effects);
+    names.prepare(Time::ZERO, 1, (key(), put(), None), &groups, &mut effects);
     names.release(Time::ZERO, 1, &groups, &mut Vec::new());
     let effects = refuse(effects, &mut names, &groups);
     assert_eq!(touches(&effects), [], "its node knows of no such round yet");

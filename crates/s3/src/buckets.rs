@@ -36,6 +36,11 @@ impl Gateway {
     pub(crate) async fn bucket(&self, name: &str) -> S3Result<FoundBucket> {
         self.objects.bucket(&bucket_name(name)?).await.map_err(of_object)
     }
+
+    /// The same as this node has read it some time ago: see [`slotcast_node::Objects::believed`].
+    pub(crate) async fn believed(&self, name: &str) -> S3Result<FoundBucket> {
+        self.objects.believed(&bucket_name(name)?).await.map_err(of_object)
+    }
 }
 
 pub(crate) async fn create(

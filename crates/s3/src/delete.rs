@@ -96,7 +96,7 @@ impl Gateway {
         for _ in 0..MAX_ATTEMPTS {
             let needs_record = wanted.is_any() || which != Which::Latest;
             let record = match needs_record {
-                true => self.objects.record(bucket, name).await.map_err(of_object)?,
+                true => self.objects.record(bucket, name).await.map_err(of_object)?.0,
                 false => None,
             };
             let chosen = choose(record.as_ref(), (which, wanted), key)?;

@@ -64,9 +64,9 @@ pub(crate) fn of_object(error: ObjectError) -> S3Error {
             "The specified upload does not exist. The upload ID may be invalid, or the upload may have been aborted or completed."
         ),
         ObjectError::TooManyVersions => S3Error::with_message(S3ErrorCode::InvalidRequest, text),
-        ObjectError::Names(NameFailure::Unavailable | NameFailure::Missing) => {
-            S3Error::with_message(S3ErrorCode::ServiceUnavailable, text)
-        }
+        ObjectError::Names(
+            NameFailure::Unavailable | NameFailure::Missing | NameFailure::Overtaken,
+        ) => S3Error::with_message(S3ErrorCode::ServiceUnavailable, text),
         // Whether it took effect is not known: a client that asks again with the same invocation id is told.
         ObjectError::Names(NameFailure::Unknown) => {
             S3Error::with_message(S3ErrorCode::InternalError, text)

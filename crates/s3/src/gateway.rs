@@ -36,7 +36,7 @@ impl Gateway {
         if !wanted.is_any() {
             return Ok(Condition::Always);
         }
-        let record = self.objects.record(bucket, name).await.map_err(of_object)?;
+        let (record, _) = self.objects.record(bucket, name).await.map_err(of_object)?;
         wanted.of(record.as_ref(), key)
     }
 }

@@ -60,8 +60,8 @@ impl Gateway {
         version: Option<&str>,
     ) -> S3Result<Found> {
         let (name, which) = (object_name(key)?, Which::read(version)?);
-        let bucket = self.bucket(bucket).await?;
-        let record = self.objects.record(&bucket, &name).await.map_err(of_object)?;
+        let bucket = self.believed(bucket).await?;
+        let (record, bucket) = self.objects.record(&bucket, &name).await.map_err(of_object)?;
         let versions = record.map(|record| record.versions).unwrap_or_default();
         let mut all = versions.into_iter().enumerate();
         let found = all.find(|(place, version)| which.is(version, *place == 0));

@@ -148,10 +148,11 @@ impl Gateway {
         (from, limit): (From, u32),
         encoding: Encoding,
     ) -> S3Result<Page> {
-        let bucket = self.bucket(bucket).await?;
         if limit == 0 {
+            self.bucket(bucket).await?;
             return Ok(Page::default());
         }
+        let bucket = self.believed(bucket).await?;
         let listing = Listing {
             prefix: prefix.unwrap_or("").to_owned(),
             delimiter: delimiter.filter(|text| !text.is_empty()).map(str::to_owned),

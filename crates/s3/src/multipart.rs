@@ -304,7 +304,7 @@ pub(crate) async fn complete(
     }
     let bucket = gateway.bucket(&input.bucket).await?;
     let key = completion_key(&bucket, &name, id);
-    let record = gateway.objects.record(&bucket, &name).await.map_err(of_object)?;
+    let (record, _) = gateway.objects.record(&bucket, &name).await.map_err(of_object)?;
     let mut output = CompleteMultipartUploadOutput::default();
     output.bucket = Some(input.bucket.clone());
     output.key = Some(input.key.clone());

@@ -3,7 +3,7 @@
 use axum::http::HeaderMap;
 use s3s::dto::{ETag, PutObjectInput, PutObjectOutput};
 use s3s::{S3Request, S3Response, S3Result, s3_error};
-use slotcast_node::PutObject;
+use slotcast_node::{PutObject, StoredObject};
 
 use crate::checksums::{Announced, etag, show, shown};
 use crate::conditions::Wanted;
@@ -49,17 +49,18 @@ pub(crate) async fn put(
         if_match: request.input.if_match.take(),
         if_none_match: request.input.if_none_match.take(),
     };
-    let bucket = gateway.bucket(&request.input.bucket).await?;
+    let bucket = gateway.believed(&request.input.bucket).await?;
     let condition = gateway.condition(&wanted, (&bucket, &name), key).await?;
     let incoming = announced.incoming(length);
     let (content, seal) = announced.pass(content, length);
     let put = PutObject { key, condition, object, seal: Some(seal) };
     let stored = gateway.objects.put((&bucket, &name), put, incoming, content).await;
-    let (version, object) = stored.map_err(|error| wanted.told(error))?;
+    let stored = stored.map_err(|error| wanted.told(error))?;
+    let StoredObject { version, object, versioning } = stored;
     let mut output = PutObjectOutput::default();
     output.e_tag = Some(ETag::Strong(etag(&object)));
     output.checksum_type = show!(output, shown(&object));
-    output.version_id = made_version(bucket.bucket.versioning, version);
+    output.version_id = made_version(versioning, version);
     Ok(S3Response::new(output))
 }
 

@@ -191,7 +191,10 @@ pub(crate) async fn list(
     let input = request.input;
     let encoding = Encoding::read(input.encoding_type.as_ref())?;
     let limit = limit(input.max_keys, "max-keys")?;
-    let bucket = gateway.bucket(&input.bucket).await?;
+    let bucket = match limit {
+        0 => gateway.bucket(&input.bucket).await?,
+        _ => gateway.believed(&input.bucket).await?,
+    };
     let wanted = Wanted {
         prefix: input.prefix.as_deref().unwrap_or(""),
         delimiter: input.delimiter.as_deref(),

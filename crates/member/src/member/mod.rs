@@ -194,8 +194,8 @@ impl Member {
             Input::Request(number, Request::Names(request)) => {
                 self.ask_names(now, number, request);
             }
-            Input::Request(number, Request::PutNamed(content, replicas, key, change)) => {
-                self.put_named(now, number, (content, replicas), (key, *change));
+            Input::Request(number, Request::PutNamed(content, replicas, change)) => {
+                self.put_named(now, number, (content, replicas), *change);
             }
             Input::Datagram { from, via, datagram } => {
                 if let Some(link) = &mut self.outbox.link {

@@ -3,8 +3,8 @@
 use alloc::collections::BTreeSet;
 
 use slotcast_object::{
-    Key, Message, NameAnswer, NameFailure, NameRequest, RosterChange, Rosters, RowsError, RowsOpId,
-    RowsOutput, VoterQuestion, Voters,
+    Guard, GuardMistake, Key, Message, NameAnswer, NameFailure, NameRequest, RosterChange, Rosters,
+    RowsError, RowsOpId, RowsOutput, VoterQuestion, Voters,
 };
 use slotcast_protocol::{Claim, Failure, GroupId, TargetId};
 use slotcast_store::Content;
@@ -26,6 +26,13 @@ impl Member {
         let times = (now, now + self.times.disk);
         let mut naming = Naming::new(times, self.node, &names, first_serial, targets, &self.groups);
         naming.believes_old_rounds = self.errs(Mistake::BelievesOldRounds);
+        let mistake = match self.mistake {
+            Some(Mistake::ReadsGuardsBeforePromises) => Some(GuardMistake::ReadBeforePromises),
+            Some(Mistake::ReadsGuardsOnce) => Some(GuardMistake::ReadOnce),
+            Some(Mistake::ListsWithoutPromises) => Some(GuardMistake::ListedWithoutPromises),
+            _ => None,
+        };
+        mistake.into_iter().for_each(|mistake| naming.plant(mistake));
         self.naming = Some(naming);
         let rules = (names.collection, names.times.patience);
         self.garbage = Some(Garbage::new(now, self.node, rules, names.salt, self.mistake));
@@ -91,7 +98,7 @@ impl Member {
         now: Time,
         number: RequestNumber,
         (content, replicas): (Content, Option<u8>),
-        change: (Key, ChangeRequest),
+        change: (Key, ChangeRequest, Option<Guard>),
     ) {
         if self.naming.is_none() {
             let answer = NameAnswer::Failed(NameFailure::Unavailable);

@@ -48,7 +48,7 @@ async fn say(node: &Node, key: Key, text: Option<Vec<u8>>, condition: Condition)
         None => Operation::Delete,
     };
     let request = Request { key: new_key()?, operation, condition, versioning: Versioning::Off };
-    match objects::update(node, key, request).await? {
+    match objects::update(node, (key, request, None)).await? {
         Outcome::ConditionFailed(_) => Ok(false),
         _ => Ok(true),
     }
@@ -64,6 +64,7 @@ async fn page(node: &Node, from: From, limit: u32) -> Result<(Vec<String>, Optio
         from,
         limit,
         versions: false,
+        fences: false,
     };
     let listed = objects::list(node, request).await?;
     Ok((listed.names.into_iter().map(|listed| listed.name.to_string()).collect(), listed.next))

@@ -28,6 +28,7 @@ use crate::limits::Limits;
 use crate::mailbox::Mailbox;
 use crate::map_keeper::MapKeeper;
 use crate::network::{Listener, MAX_CHUNK, Network, NetworkConfig};
+use crate::objects::BelievedBuckets;
 use crate::open_files::{Needs, OpenFiles, TooFewFiles};
 use crate::reactor::{Hands, Reactor};
 use crate::register::RegisterError;
@@ -426,6 +427,7 @@ impl Node {
             serving,
             uploads: AtomicU64::new(0),
             host_names: HostNames::new(&[]),
+            believed: BelievedBuckets::default(),
             _register: register,
         };
         if let Some(file) = file {

@@ -1,28 +1,19 @@
 //! Buckets: the names of the root bucket.
 //!
-//! # Why a bucket is removed only when it is empty
+//! Whoever removes a bucket seals it first, looks whether it is empty, and then deletes its register: see [`Guard`] for why
+//! no object is lost by that which was acknowledged. Nobody waits for anybody, and a seal whose owner has died is in
+//! nobody's way: who stores something opens the bucket again.
 //!
-//! Its names are in many registers, and its own register is another one; no change is of several at a time. So whoever
-//! removes a bucket *seals* it first: its register says so, in a version of its own. Then all slots are listed, and only
-//! if nothing is in any of them the register is deleted, on condition that it still has that version. Whoever stores
-//! something reads the register of the bucket once more *after* the object is in its register, and acknowledges it only
-//! when the bucket is there and not sealed; a sealed one it opens again, which is a new version ([`confirm`]).
-//!
-//! No acknowledged object is lost by that. Its writer has seen the bucket open, at a moment after the object was in its
-//! register. A seal before that moment was taken back by then, so that the deletion which belongs to it does not take
-//! place: the register has another version. A seal after that moment is followed by a listing that has the object.
-//! Nobody waits for anybody, and a seal whose owner has died is in nobody's way.
-//!
-//! A writer that finds the bucket gone says so, and takes its version back: nobody can see it, since no other bucket has
-//! the same number, ever.
+//! [`Guard`]: slotcast_object::Guard
 
 use std::collections::BTreeMap;
 
 use slotcast_object::{
-    Bucket, BucketId, Condition, Entry, From, Key, ListRequest, Name, NameFailure, Operation,
-    Outcome, Request, RequestKey, VersionId, Versioning,
+    Bucket, BucketId, Condition, Entry, From, Key, ListRequest, Listed, Name, NameFailure,
+    Operation, Outcome, Request, RequestKey, VersionId, Versioning,
 };
 
+use super::believed::gone;
 use super::{ObjectError, Result, list, new_key, now_ms, read, update, uploads};
 use crate::node::Node;
 
@@ -41,16 +32,23 @@ pub struct FoundBucket {
     pub version: VersionId,
     /// What is said of it.
     pub bucket: Bucket,
+    /// It said so some time ago, and may say something else.
+    pub(super) is_believed: bool,
 }
 
 impl FoundBucket {
+    /// As its register says.
+    pub(crate) fn new(name: Name, version: VersionId, bucket: Bucket) -> FoundBucket {
+        FoundBucket { name, version, bucket, is_believed: false }
+    }
+
     /// The register of a name in it.
     pub(super) fn key(&self, name: &Name) -> Key {
         Key::of(self.bucket.id, self.bucket.slots, name.clone())
     }
 }
 
-fn root_key(name: &Name) -> Key {
+pub(super) fn root_key(name: &Name) -> Key {
     Key::of(BucketId::ROOT, Bucket::ROOT.slots, name.clone())
 }
 
@@ -62,7 +60,7 @@ async fn change(
     (operation, condition): (Operation<Entry>, Condition),
 ) -> Result<Outcome> {
     let request = Request { key, operation, condition, versioning: Versioning::Off };
-    update(node, root_key(name), request).await
+    update(node, (root_key(name), request, None)).await
 }
 
 /// Makes a bucket.
@@ -88,7 +86,7 @@ pub(crate) async fn make_bucket(
     };
     let put = Operation::Put(Entry::Bucket(bucket.clone()));
     match change(node, name, key, (put, Condition::Absent)).await? {
-        Outcome::Stored(version) => Ok(FoundBucket { name: name.clone(), version, bucket }),
+        Outcome::Stored(version) => Ok(FoundBucket::new(name.clone(), version, bucket)),
         _ => Err(ObjectError::BucketExists(name.clone())),
     }
 }
@@ -99,10 +97,39 @@ pub(crate) async fn bucket(node: &Node, name: &Name) -> Result<FoundBucket> {
     let head = record.as_ref().and_then(|record| record.head());
     let Some((version, entry)) = head.and_then(|found| Some((found.id, found.object.as_ref()?)))
     else {
+        node.believed.forget(name);
         return Err(ObjectError::NoBucket(name.clone()));
     };
     let bucket = entry.bucket().cloned().ok_or_else(|| ObjectError::OtherKind(name.clone()))?;
-    Ok(FoundBucket { name: name.clone(), version, bucket })
+    let found = FoundBucket::new(name.clone(), version, bucket);
+    node.believed.keep(&found);
+    Ok(found)
+}
+
+/// A page of buckets, in the order of their names, and where it goes on.
+pub(crate) async fn buckets(
+    node: &Node,
+    prefix: &str,
+    from: From,
+    limit: u32,
+) -> Result<(Vec<FoundBucket>, Option<From>)> {
+    let request = ListRequest {
+        bucket: BucketId::ROOT,
+        slots: Bucket::ROOT.slots,
+        prefix: prefix.to_owned(),
+        delimiter: None,
+        from,
+        limit,
+        versions: false,
+        fences: false,
+    };
+    let Listed { names, next, .. } = list(node, request).await?;
+    let found = names.into_iter().filter_map(|listed| {
+        let version = listed.versions.first()?;
+        let bucket = version.object.as_ref()?.bucket()?.clone();
+        Some(FoundBucket::new(listed.name, version.id, bucket))
+    });
+    Ok((found.collect(), next))
 }
 
 /// Puts `bucket` in the place of what was found, if that is still there. Gives its version, or that of what is there
@@ -165,32 +192,59 @@ pub(crate) async fn amend_bucket(
     Err(NameFailure::Unavailable.into())
 }
 
-/// Whether a bucket is still there and is going to stay, after something was stored in it. See the beginning of this
-/// file.
-pub(super) async fn confirm(node: &Node, found: &FoundBucket) -> Result<bool> {
-    let unknown = |error| match error {
-        ObjectError::Names(NameFailure::Unavailable) => NameFailure::Unknown.into(),
-        error => error,
-    };
+/// How a change relies on its bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Relies {
+    /// On what is said of it, whatever that is by then.
+    OnName,
+    /// On this bucket: another one of the same name does not do.
+    OnBucket,
+}
+
+/// Changes a name in a bucket which is there, and not sealed, when the change is decided. `request` says what is to be done
+/// as the bucket says. Gives the bucket as it was then, too.
+pub(super) async fn change_in<T, F: Future<Output = Result<T>>>(
+    node: &Node,
+    (found, relies): (&FoundBucket, Relies),
+    change: impl Fn(FoundBucket) -> F,
+) -> Result<(T, FoundBucket)> {
+    let mut now = found.clone();
     for _ in 0..MAX_ATTEMPTS {
-        let now = match bucket(node, &found.name).await {
-            Ok(now) if now.bucket.id == found.bucket.id => now,
-            Ok(_) | Err(ObjectError::NoBucket(_)) => return Ok(false),
-            Err(error) => return Err(unknown(error)),
+        let is_sealed = now.bucket.is_sealed;
+        let is_open = !is_sealed || open(node, &mut now).await?;
+        if is_open {
+            match change(now.clone()).await {
+                Err(ObjectError::Names(NameFailure::Overtaken)) => {}
+                changed => return Ok((changed?, now)),
+            }
+        }
+        now = match bucket(node, &found.name).await {
+            Ok(now) if relies == Relies::OnBucket && now.bucket.id != found.bucket.id => {
+                return Err(gone(found));
+            }
+            Ok(now) => now,
+            Err(ObjectError::NoBucket(_)) => return Err(gone(found)),
+            Err(error) => return Err(error),
         };
-        if !now.bucket.is_sealed {
-            return Ok(true);
-        }
-        let open = Bucket { is_sealed: false, ..now.bucket.clone() };
-        if replace(node, &now, new_key()?, &open).await.map_err(unknown)?.is_ok() {
-            return Ok(true);
-        }
     }
-    Err(NameFailure::Unknown.into())
+    Err(NameFailure::Unavailable.into())
+}
+
+/// Opens a sealed bucket again; false if somebody else has changed it.
+async fn open(node: &Node, found: &mut FoundBucket) -> Result<bool> {
+    let open = Bucket { is_sealed: false, ..found.bucket.clone() };
+    match replace(node, found, new_key()?, &open).await? {
+        Ok(version) => {
+            (found.version, found.bucket) = (version, open);
+            node.believed.keep(found);
+            Ok(true)
+        }
+        Err(_) => Ok(false),
+    }
 }
 
 /// Seals a bucket; none if the request with this key has removed it before.
-async fn seal(node: &Node, name: &Name, key: RequestKey) -> Result<Option<FoundBucket>> {
+pub(super) async fn seal(node: &Node, name: &Name, key: RequestKey) -> Result<Option<FoundBucket>> {
     for _ in 0..MAX_ATTEMPTS {
         let record = read(node, root_key(name)).await?;
         let was_it = |(done, outcome): &(RequestKey, Outcome)| {
@@ -221,6 +275,7 @@ async fn any_name(node: &Node, bucket: &Bucket) -> Result<Option<Name>> {
             from: begin,
             limit: 1,
             versions: true,
+            fences: true,
         };
         let listed = list(node, request).await?;
         if let Some(found) = listed.names.into_iter().next() {
@@ -231,7 +286,7 @@ async fn any_name(node: &Node, bucket: &Bucket) -> Result<Option<Name>> {
     Ok(None)
 }
 
-/// Removes a bucket in which nothing is: see the beginning of this file.
+/// Removes a bucket in which nothing is.
 pub(crate) async fn remove(node: &Node, name: &Name, key: RequestKey) -> Result<()> {
     let Some(sealed) = seal(node, name, key).await? else { return Ok(()) };
     let looked = match any_name(node, &sealed.bucket).await {
@@ -248,6 +303,7 @@ pub(crate) async fn remove(node: &Node, name: &Name, key: RequestKey) -> Result<
     let deletion = (Operation::Delete, Condition::Is(sealed.version));
     match change(node, name, key, deletion).await? {
         Outcome::Deleted(_) => {
+            node.believed.forget(name);
             uploads::clear(node, &sealed).await;
             Ok(())
         }

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::stream;
 use slotcast_object::{
-    Body, Checksums, Condition, Entry, Name, Object, Operation, Request, RequestKey, VersionId,
-    Versioning,
+    Body, Checksums, Condition, Name, Object, RequestKey, VersionId, Versioning,
 };
 
-use super::put::{MAX_INLINE_OF_VERSIONS, sealed, settle};
-use super::{FoundBucket, FoundObject, PutObject, Result, find, now_ms, put, update};
+use super::put::{MAX_INLINE_OF_VERSIONS, name_object, sealed};
+use super::{FoundBucket, FoundObject, PutObject, Result, find, now_ms, put};
 use crate::body_memory::BodyMemory;
 use crate::content_read::{Found, Reader};
 use crate::content_stream::Plan;
@@ -74,14 +73,7 @@ pub(super) async fn place_copy(
     if is_as_wanted {
         object.body = body;
         sealed(seal, &mut object)?;
-        let request = Request {
-            key,
-            operation: Operation::Put(Entry::Object(object)),
-            condition,
-            versioning: bucket.bucket.versioning,
-        };
-        let outcome = update(node, bucket.key(name), request).await?;
-        return settle(node, (bucket, name), outcome).await;
+        return Ok(name_object(node, (bucket, name), &object, (key, condition)).await?.0);
     }
     let plan = Plan { length: Some(object.size), max_length: object.size, ..plan };
     if object.parts > 0 {
@@ -94,7 +86,7 @@ pub(super) async fn place_copy(
     }
     let put_object = PutObject { key, condition, object, seal };
     let place = (bucket, name);
-    let (version, _) = match Found::of(node, memory, &body).await? {
+    let stored = match Found::of(node, memory, &body).await? {
         Found::Chunk(bytes, lease) => {
             // It is counted anew where it is stored.
             drop(lease);
@@ -107,5 +99,5 @@ pub(super) async fn place_copy(
             put(node, memory, place, put_object, plan, reader.stream(None)).await?
         }
     };
-    Ok(version)
+    Ok(stored.version)
 }

@@ -7,14 +7,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use slotcast_object::{
-    Body, Bucket, BucketId, Condition, From, ListRequest, Listed, Name, NameRecord, Object,
-    Outcome, RequestKey, VersionId, Versioning,
+    Body, Bucket, Condition, From, ListRequest, Listed, Name, NameRecord, Object, Outcome,
+    RequestKey, VersionId, Versioning,
 };
 use slotcast_protocol::Claim;
 
 use super::copy::place_copy;
 use super::uploads::{self, Completion, FoundPart, FoundUpload};
-use super::{CopyFrom, FoundBucket, FoundObject, PutObject, Result, Seal};
+use super::{CopyFrom, FoundBucket, FoundObject, PutObject, Result, Seal, StoredObject};
 use crate::body_memory::{BodyMemory, counted};
 use crate::content_read::{Found, Reader};
 use crate::content_stream::{ContentError, Plan};
@@ -74,7 +74,8 @@ pub struct Whole<'a> {
 }
 
 impl Objects {
-    pub(crate) fn new(node: Arc<Node>) -> Objects {
+    /// Those of a node.
+    pub fn new(node: Arc<Node>) -> Objects {
         let serving = node.serving();
         let Serving { body_memory, waiting, body_timeout, .. } = serving;
         Objects { node, memory: BodyMemory::new(body_memory, waiting, body_timeout), serving }
@@ -115,6 +116,15 @@ impl Objects {
         super::bucket(&self.node, name).await
     }
 
+    /// The bucket of this name as this node has read it some time ago, if it has. What is then done with it relies on nothing
+    /// that is not so any more; if there is no such bucket, that is found out then.
+    ///
+    /// # Errors
+    /// If nothing is believed and there is none, or too few voters answer.
+    pub async fn believed(&self, name: &Name) -> Result<FoundBucket> {
+        super::believed(&self.node, name).await
+    }
+
     /// A page of buckets, in the order of their names, and where it goes on.
     ///
     /// # Errors
@@ -125,22 +135,7 @@ impl Objects {
         from: From,
         limit: u32,
     ) -> Result<(Vec<FoundBucket>, Option<From>)> {
-        let request = ListRequest {
-            bucket: BucketId::ROOT,
-            slots: Bucket::ROOT.slots,
-            prefix: prefix.to_owned(),
-            delimiter: None,
-            from,
-            limit,
-            versions: false,
-        };
-        let Listed { names, next, .. } = super::list(&self.node, request).await?;
-        let found = names.into_iter().filter_map(|listed| {
-            let version = listed.versions.first()?;
-            let bucket = version.object.as_ref()?.bucket()?.clone();
-            Some(FoundBucket { name: listed.name, version: version.id, bucket })
-        });
-        Ok((found.collect(), next))
+        super::buckets(&self.node, prefix, from, limit).await
     }
 
     /// Makes a bucket; with a number of replicas where it is not that of the cluster.
@@ -177,12 +172,17 @@ impl Objects {
         super::remove(&self.node, name, key).await
     }
 
-    /// All that a name says, if it ever said anything.
+    /// All that a name says, if it ever said anything; and its bucket as it was then.
     ///
     /// # Errors
-    /// If too few voters answer.
-    pub async fn record(&self, bucket: &FoundBucket, name: &Name) -> Result<Option<NameRecord>> {
-        super::read(&self.node, bucket.key(name)).await
+    /// If there is no such bucket any more, or too few voters answer.
+    pub async fn record(
+        &self,
+        bucket: &FoundBucket,
+        name: &Name,
+    ) -> Result<(Option<NameRecord>, FoundBucket)> {
+        let read = |bucket: FoundBucket| super::read(&self.node, bucket.key(name));
+        super::within(&self.node, bucket, read).await
     }
 
     /// Names of a bucket.
@@ -190,10 +190,12 @@ impl Objects {
     /// # Errors
     /// If too few voters answer.
     pub async fn list(&self, bucket: &FoundBucket, listing: Listing) -> Result<Listed> {
-        super::list(&self.node, request(&bucket.bucket, listing)).await
+        let read =
+            |bucket: FoundBucket| super::list(&self.node, request(&bucket.bucket, listing.clone()));
+        Ok(super::within(&self.node, bucket, read).await?.0)
     }
 
-    /// Stores content under a name. Gives the version, and what was stored.
+    /// Stores content under a name.
     ///
     /// # Errors
     /// If the condition does not hold, the content breaks off, stands still or is refused when it has come, there is no
@@ -204,7 +206,7 @@ impl Objects {
         put: PutObject,
         incoming: Incoming,
         content: impl Stream<Item = std::result::Result<Bytes, E>>,
-    ) -> Result<(VersionId, Object)> {
+    ) -> Result<StoredObject> {
         super::put(&self.node, &self.memory, place, put, self.plan(incoming), content).await
     }
 
@@ -388,5 +390,6 @@ fn lengths(list: &List) -> Vec<u64> {
 /// What is asked of the slots of a bucket.
 pub(super) fn request(bucket: &Bucket, listing: Listing) -> ListRequest {
     let Listing { prefix, delimiter, from, limit, versions } = listing;
-    ListRequest { bucket: bucket.id, slots: bucket.slots, prefix, delimiter, from, limit, versions }
+    let (bucket, slots, fences) = (bucket.id, bucket.slots, false);
+    ListRequest { bucket, slots, prefix, delimiter, from, limit, versions, fences }
 }

@@ -1,5 +1,6 @@
 //! Buckets and objects, as clients of a node ask for them.
 
+mod believed;
 mod buckets;
 mod copy;
 mod gateway;
@@ -7,18 +8,21 @@ mod put;
 mod uploads;
 
 use slotcast_object::{
-    Condition, Entry, Key, ListRequest, Listed, MAX_METADATA, MAX_VERSIONS, Name, NameAnswer,
-    NameFailure, NameRecord, NameRequest, NoName, Object, Operation, Outcome, Request, RequestKey,
-    VersionId,
+    Condition, Entry, Guard, Key, ListRequest, Listed, MAX_METADATA, MAX_VERSIONS, Name,
+    NameAnswer, NameFailure, NameRecord, NameRequest, NoName, Object, Operation, Outcome, Request,
+    RequestKey, VersionId,
 };
 
+pub(crate) use self::believed::{BelievedBuckets, believed, within};
 pub use self::buckets::FoundBucket;
-pub(crate) use self::buckets::{amend_bucket, bucket, make_bucket, remove, set_versioning};
+pub(crate) use self::buckets::{
+    amend_bucket, bucket, buckets, make_bucket, remove, set_versioning,
+};
 pub use self::copy::CopyFrom;
 pub(crate) use self::copy::{CopyObject, copy};
 pub use self::gateway::{Incoming, Listing, Objects, Whole};
 pub(crate) use self::put::put;
-pub use self::put::{PutObject, Seal, Sealed};
+pub use self::put::{PutObject, Seal, Sealed, StoredObject};
 pub use self::uploads::{FoundPart, FoundUpload};
 use crate::content_stream::ContentError;
 use crate::node::Node;
@@ -157,9 +161,12 @@ fn changed(answer: &NameAnswer) -> Result<Outcome> {
     }
 }
 
-/// Changes what a name says.
-pub(crate) async fn update(node: &Node, key: Key, request: Request<Entry>) -> Result<Outcome> {
-    changed(&ask(node, NameRequest::Update(key, request)).await?)
+/// Changes what a name says, as long as what it relies on says so.
+pub(crate) async fn update(
+    node: &Node,
+    (key, request, guard): (Key, Request<Entry>, Option<Guard>),
+) -> Result<Outcome> {
+    changed(&ask(node, NameRequest::Update(key, request, guard)).await?)
 }
 
 /// An object: the latest version, or this one.
@@ -202,7 +209,7 @@ pub(crate) async fn delete(
 ) -> Result<Outcome> {
     let operation = version.map_or(Operation::Delete, Operation::DeleteVersion);
     let request = Request { key, operation, condition, versioning: bucket.bucket.versioning };
-    match update(node, bucket.key(name), request).await? {
+    match update(node, (bucket.key(name), request, None)).await? {
         Outcome::ConditionFailed(latest) => Err(ObjectError::Condition(latest)),
         Outcome::TooManyVersions => Err(ObjectError::TooManyVersions),
         outcome => Ok(outcome),
@@ -239,7 +246,7 @@ pub(crate) async fn amend(
         let change = Box::new((entry(&found.object), entry(&object)));
         let operation = Operation::Replace(found.version, change);
         let request = Request { key, operation, condition, versioning: bucket.bucket.versioning };
-        match update(node, bucket.key(name), request).await? {
+        match update(node, (bucket.key(name), request, None)).await? {
             Outcome::Stored(_) => return Ok(FoundObject { object, ..found }),
             Outcome::ConditionFailed(latest) => match condition {
                 Condition::Is(version) if latest != Some(version) => {

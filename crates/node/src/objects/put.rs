@@ -10,8 +10,9 @@ use slotcast_object::{
 };
 use slotcast_store::Content;
 
-use super::buckets::confirm;
-use super::{FoundBucket, ObjectError, Result, changed, check_metadata, delete, new_key, update};
+use super::believed::certain;
+use super::buckets::{Relies, change_in};
+use super::{FoundBucket, ObjectError, Result, changed, check_metadata, update};
 use crate::body_memory::BodyMemory;
 use crate::content_stream::{self, ContentError, Plan};
 use crate::node::Node;
@@ -51,8 +52,19 @@ pub(super) fn sealed(seal: Option<Seal>, object: &mut Object) -> Result<()> {
 /// record, which each change writes anew.
 pub(super) const MAX_INLINE_OF_VERSIONS: usize = 128;
 
+/// What was stored under a name.
+#[derive(Debug, Clone)]
+pub struct StoredObject {
+    /// In which version.
+    pub version: VersionId,
+    /// What.
+    pub object: Object,
+    /// What its bucket keeps of earlier versions.
+    pub versioning: Versioning,
+}
+
 /// Stores content under a name. Short content travels in the register of the name; of what is one chunk the register is
-/// prepared while the chunk is on its way. Gives the version, and what was stored.
+/// prepared while the chunk is on its way.
 pub(crate) async fn put<E: std::fmt::Display>(
     node: &Node,
     memory: &BodyMemory,
@@ -60,49 +72,81 @@ pub(crate) async fn put<E: std::fmt::Display>(
     put: PutObject,
     plan: Plan,
     content: impl Stream<Item = std::result::Result<Bytes, E>>,
-) -> Result<(VersionId, Object)> {
+) -> Result<StoredObject> {
     let PutObject { key, condition, mut object, seal } = put;
-    let place = bucket.key(name);
-    let plan = Plan { replicas: plan.replicas.or(bucket.bucket.replicas), ..plan };
-    let versioning = bucket.bucket.versioning;
-    let max_inline =
-        if versioning == Versioning::Off { MAX_INLINE } else { MAX_INLINE_OF_VERSIONS };
-    let request = |object| Request {
-        key,
-        operation: Operation::Put(Entry::Object(object)),
-        condition,
-        versioning,
-    };
-    let short = plan.length.filter(|length| *length <= plan.chunk_size as u64);
-    let outcome = if let Some(length) = short {
+    if let Some(length) = plan.length.filter(|length| *length <= plan.chunk_size as u64) {
         let lease = memory.take(length + plan.buffered).await.map_err(ContentError::from)?;
         let bytes = collect(plan, length, content).await?;
         object.size = bytes.len() as u64;
         sealed(seal, &mut object)?;
-        if bytes.len() <= max_inline {
-            object.body = Body::inline(bytes);
-            let outcome = update(node, place, request(object.clone())).await?;
-            drop(lease);
-            outcome
-        } else {
-            let content = Content::of(bytes);
-            let chunk = content.chunk();
-            object.body = Body::Chunk(chunk);
-            let change = (place, request(object.clone()));
-            let put = node.put_named((content, plan.replicas), change);
+        let content = Content::of(bytes);
+        let put_as = |bucket: FoundBucket| {
+            let what = (&object, &content);
+            async move { put_short(node, (&bucket, name), what, (key, condition), plan).await }
+        };
+        let place = (bucket, Relies::OnName);
+        let ((version, object), bucket) = change_in(node, place, put_as).await?;
+        drop(lease);
+        return Ok(StoredObject { version, object, versioning: bucket.bucket.versioning });
+    }
+    // It is on its way for longer than it takes to read the bucket.
+    let bucket = certain(node, bucket).await?;
+    let plan = Plan { replicas: plan.replicas.or(bucket.bucket.replicas), ..plan };
+    let stored = content_stream::store(node, memory, plan, content).await?;
+    object.size = stored.length;
+    object.body = body_at(stored.address);
+    sealed(seal, &mut object)?;
+    let (version, bucket) = name_object(node, (&bucket, name), &object, (key, condition)).await?;
+    Ok(StoredObject { version, object, versioning: bucket.bucket.versioning })
+}
+
+/// Stores content of at most one chunk as its bucket says.
+async fn put_short(
+    node: &Node,
+    (bucket, name): (&FoundBucket, &Name),
+    (object, content): (&Object, &Content),
+    (key, condition): (RequestKey, Condition),
+    plan: Plan,
+) -> Result<(VersionId, Object)> {
+    let versioning = bucket.bucket.versioning;
+    let max_inline =
+        if versioning == Versioning::Off { MAX_INLINE } else { MAX_INLINE_OF_VERSIONS };
+    let is_inline = content.bytes().len() <= max_inline;
+    let chunk = content.chunk();
+    let body = match is_inline {
+        true => Body::Inline(content.bytes().clone(), Some(chunk.0)),
+        false => Body::Chunk(chunk),
+    };
+    let object = Object { body, ..object.clone() };
+    let operation = Operation::Put(Entry::Object(object.clone()));
+    let request = Request { key, operation, condition, versioning };
+    let change = (bucket.key(name), request, Some(bucket.guard()));
+    let outcome = match is_inline {
+        true => update(node, change).await?,
+        false => {
+            let replicas = plan.replicas.or(bucket.bucket.replicas);
+            let put = node.put_named((content.clone(), replicas), change);
             let ended = put.await.map_err(|_| ObjectError::STOPPED)?;
-            drop(lease);
             changed(&ended.map_err(|failure| content_stream::meaning(chunk, failure))?)?
         }
-    } else {
-        let stored = content_stream::store(node, memory, plan, content).await?;
-        object.size = stored.length;
-        object.body = body_at(stored.address);
-        sealed(seal, &mut object)?;
-        update(node, place, request(object.clone())).await?
     };
-    let version = settle(node, (bucket, name), outcome).await?;
-    Ok((version, object))
+    Ok((stored(outcome)?, object))
+}
+
+/// Names an object whose content is stored as its bucket says. Gives the version, and the bucket as it was then.
+pub(super) async fn name_object(
+    node: &Node,
+    (bucket, name): (&FoundBucket, &Name),
+    object: &Object,
+    (key, condition): (RequestKey, Condition),
+) -> Result<(VersionId, FoundBucket)> {
+    let name_it = |bucket: FoundBucket| async move {
+        let operation = Operation::Put(Entry::Object(object.clone()));
+        let versioning = bucket.bucket.versioning;
+        let request = Request { key, operation, condition, versioning };
+        stored(update(node, (bucket.key(name), request, Some(bucket.guard()))).await?)
+    };
+    change_in(node, (bucket, Relies::OnBucket), name_it).await
 }
 
 /// The content at an address.
@@ -113,26 +157,14 @@ pub(super) fn body_at(address: Address) -> Body {
     }
 }
 
-/// What came of a put, once it is certain that its bucket stays. What was stored in one that was removed meanwhile is taken
-/// back.
-pub(super) async fn settle(
-    node: &Node,
-    (bucket, name): (&FoundBucket, &Name),
-    outcome: Outcome,
-) -> Result<VersionId> {
-    let version = match outcome {
-        Outcome::Stored(version) => version,
-        Outcome::ConditionFailed(latest) => return Err(ObjectError::Condition(latest)),
-        Outcome::TooManyVersions => return Err(ObjectError::TooManyVersions),
-        Outcome::Deleted(_) | Outcome::NothingToDelete => return Err(ObjectError::STOPPED),
-    };
-    if confirm(node, bucket).await? {
-        return Ok(version);
+/// The version that was stored.
+fn stored(outcome: Outcome) -> Result<VersionId> {
+    match outcome {
+        Outcome::Stored(version) => Ok(version),
+        Outcome::ConditionFailed(latest) => Err(ObjectError::Condition(latest)),
+        Outcome::TooManyVersions => Err(ObjectError::TooManyVersions),
+        Outcome::Deleted(_) | Outcome::NothingToDelete => Err(ObjectError::STOPPED),
     }
-    // Nobody can see it: if this fails, it takes some room, and that is all.
-    let back = (new_key()?, Condition::Always);
-    let _ = delete(node, bucket, name, Some(version), back).await;
-    Err(ObjectError::Removed(bucket.name.clone()))
 }
 
 /// All of content whose length is known and that fits into one chunk. It is read to its end: what follows the last byte may

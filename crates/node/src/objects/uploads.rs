@@ -14,15 +14,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::{Stream, TryStreamExt, stream};
 use slotcast_object::{
-    Body, Bucket, Condition, Entry, From, Listed, MAX_PAGE, Name, Object, Operation, Outcome,
-    Request, RequestKey, VersionId, Versioning, part_name, part_number,
+    Body, Bucket, Condition, Entry, From, ListRequest, Listed, MAX_PAGE, Name, Object, Operation,
+    Outcome, Request, RequestKey, VersionId, Versioning, part_name, part_number,
 };
 use slotcast_protocol::{ChunkId, Claim};
 use slotcast_store::Content;
 
-use super::buckets::confirm;
+use super::buckets::{Relies, change_in};
 use super::gateway::{Listing, request};
-use super::put::{Seal, body_at, sealed, settle};
+use super::put::{Seal, body_at, name_object, sealed};
 use super::{FoundBucket, ObjectError, Result, amend, delete, new_key, now_ms, update};
 use crate::body_memory::BodyMemory;
 use crate::content_stream::{self, Plan, meaning};
@@ -91,24 +91,19 @@ pub(super) async fn begin(
     object: Object,
 ) -> Result<VersionId> {
     super::check_metadata(&object)?;
-    let uploads = uploads_of(bucket);
-    let request = Request {
-        key,
-        operation: Operation::Put(Entry::Object(object)),
-        condition: Condition::Always,
-        versioning: Versioning::On,
+    let object = &object;
+    let begin_in = |bucket: FoundBucket| async move {
+        let operation = Operation::Put(Entry::Object(object.clone()));
+        let condition = Condition::Always;
+        let request = Request { key, operation, condition, versioning: Versioning::On };
+        let change = (uploads_of(&bucket).key(name), request, Some(bucket.guard()));
+        match update(node, change).await? {
+            Outcome::Stored(version) => Ok(version),
+            Outcome::TooManyVersions => Err(ObjectError::TooManyVersions),
+            _ => Err(ObjectError::STOPPED),
+        }
     };
-    let version = match update(node, uploads.key(name), request).await? {
-        Outcome::Stored(version) => version,
-        Outcome::TooManyVersions => return Err(ObjectError::TooManyVersions),
-        _ => return Err(ObjectError::STOPPED),
-    };
-    if confirm(node, bucket).await? {
-        return Ok(version);
-    }
-    let back = (new_key()?, Condition::Always);
-    let _ = delete(node, &uploads, name, Some(version), back).await;
-    Err(ObjectError::Removed(bucket.name.clone()))
+    Ok(change_in(node, (bucket, Relies::OnBucket), begin_in).await?.0)
 }
 
 pub(super) async fn find(
@@ -173,7 +168,7 @@ pub(super) async fn put_part<E: std::fmt::Display>(
         condition: Condition::Always,
         versioning: Versioning::Off,
     };
-    let version = match update(node, upload.parts.key(&name), request).await? {
+    let version = match update(node, (upload.parts.key(&name), request, None)).await? {
         Outcome::Stored(version) => version,
         _ => return Err(ObjectError::STOPPED),
     };
@@ -242,14 +237,8 @@ pub(super) async fn complete(
     object.parts = u32::try_from(parts.len()).unwrap_or(u32::MAX);
     object.modified = now_ms();
     super::check_metadata(&object)?;
-    let request = Request {
-        key,
-        operation: Operation::Put(Entry::Object(object.clone())),
-        condition,
-        versioning: bucket.bucket.versioning,
-    };
-    let outcome = update(node, bucket.key(name), request).await?;
-    let version = settle(node, (bucket, name), outcome).await?;
+    let change = (key, condition);
+    let (version, _) = name_object(node, (bucket, name), &object, change).await?;
     end_apart(node, (bucket, name), upload.version).await;
     Ok((version, object))
 }
@@ -330,10 +319,10 @@ pub(super) async fn clear(node: &Node, bucket: &FoundBucket) {
             limit: MAX_PAGE,
             versions: true,
         };
-        let Ok(listed) = super::list(node, request(&uploads_of(bucket).bucket, listing)).await
-        else {
-            return;
-        };
+        let listed = request(&uploads_of(bucket).bucket, listing);
+        // None begins any more that has relied on the bucket.
+        let listed = super::list(node, ListRequest { fences: true, ..listed }).await;
+        let Ok(listed) = listed else { return };
         for found in &listed.names {
             for version in &found.versions {
                 let _ = end(node, (bucket, &found.name), version.id).await;

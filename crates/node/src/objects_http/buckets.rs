@@ -6,7 +6,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
-use slotcast_object::{Bucket, BucketId, Condition, From, ListRequest, MAX_PAGE, Name, Versioning};
+use slotcast_object::{Bucket, Condition, From, MAX_PAGE, Versioning};
 
 use super::content::DeleteAnswer;
 use super::{bad_request, condition, name, request_key, tag};
@@ -140,27 +140,9 @@ pub(super) async fn list_buckets(
     }
     let (mut buckets, mut from) = (Vec::new(), Some(From::Start));
     while let Some(begin) = from {
-        let request = ListRequest {
-            bucket: BucketId::ROOT,
-            slots: 1,
-            prefix: String::new(),
-            delimiter: None,
-            from: begin,
-            limit: MAX_PAGE,
-            versions: false,
-        };
-        let listed = objects::list(&node, request).await?;
-        for listed in listed.names {
-            let found = listed.versions.first().and_then(|version| {
-                let bucket = version.object.as_ref()?.bucket()?.clone();
-                Some((version.id, bucket))
-            });
-            if let Some((version, bucket)) = found {
-                let name: Name = listed.name;
-                buckets.push(BucketAnswer::of(&FoundBucket { name, version, bucket }));
-            }
-        }
-        from = listed.next;
+        let (found, next) = objects::buckets(&node, "", begin, MAX_PAGE).await?;
+        buckets.extend(found.iter().map(BucketAnswer::of));
+        from = next;
     }
     Ok(Json(BucketsAnswer { buckets }))
 }

@@ -16,7 +16,7 @@ use super::{bad_request, condition, name, request_key, version};
 use crate::content_read::Found;
 use crate::content_stream::{ContentError, Plan};
 use crate::http::{App, CHUNK_SIZE, Keys, Problem, answer_get, why_not_stored};
-use crate::objects::{self, CopyObject, ObjectError, PutObject, text_of};
+use crate::objects::{self, CopyObject, FoundBucket, ObjectError, PutObject, text_of};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -85,11 +85,11 @@ pub(super) async fn put_object(
             return Err(bad_request("from_version needs from"));
         }
         let object = Object { modified: objects::now_ms(), ..description::of_headers(&headers)? };
-        let bucket = objects::bucket(node, &bucket_name).await?;
+        let bucket = objects::believed(node, &bucket_name).await?;
         let put = PutObject { key, condition, object, seal: None };
         let content = body.into_data_stream();
         let put = objects::put(node, memory, (&bucket, &object_name), put, plan, content).await;
-        put.map(|(version, object)| (version, object, None))
+        put.map(|stored| (stored.version, stored.object, None))
     };
     let (version, object, from_version) = match stored {
         Ok(stored) => stored,
@@ -131,8 +131,11 @@ pub(super) async fn get_object(
 ) -> Result<Response, Problem> {
     let version = version(query.version.as_deref())?;
     let (bucket, name) = (name(bucket)?, name(object_name)?);
-    let bucket = objects::bucket(&node, &bucket).await?;
-    let found = objects::find(&node, &bucket, &name, version).await?;
+    let bucket = objects::believed(&node, &bucket).await?;
+    let (here, named) = (&*node, &name);
+    let find =
+        |bucket: FoundBucket| async move { objects::find(here, &bucket, named, version).await };
+    let (found, bucket) = objects::within(&node, &bucket, find).await?;
     if query.describe {
         let replicas = bucket.bucket.replicas;
         return Ok(Json(ObjectDescription::of(name.to_string(), found, replicas)).into_response());
@@ -157,8 +160,12 @@ pub(super) async fn head_object(
     Path((bucket, object_name)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let version = version(query.version.as_deref())?;
-    let bucket = objects::bucket(&node, &name(bucket)?).await?;
-    let found = objects::find(&node, &bucket, &name(object_name)?, version).await?;
+    let (bucket, name) = (name(bucket)?, name(object_name)?);
+    let bucket = objects::believed(&node, &bucket).await?;
+    let (here, named) = (&*node, &name);
+    let find =
+        |bucket: FoundBucket| async move { objects::find(here, &bucket, named, version).await };
+    let (found, _) = objects::within(&node, &bucket, find).await?;
     let mut headers = description::headers(&found);
     headers.insert(header::CONTENT_TYPE, description::media_type(&found.object));
     headers.insert(header::CONTENT_LENGTH, found.object.size.into());

@@ -7,7 +7,7 @@ use slotcast_object::{From, ListRequest, ListedName, MAX_PAGE};
 
 use super::{bad_request, name};
 use crate::http::{App, Keys, Problem};
-use crate::objects::{self, text_of};
+use crate::objects::{self, FoundBucket, text_of};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -109,17 +109,21 @@ pub(super) async fn list_names(
     if !(1..=MAX_PAGE).contains(&limit) {
         return Err(bad_request(format!("limit is from 1 to {MAX_PAGE}, not {limit}")));
     }
-    let bucket = objects::bucket(&node, &name(bucket)?).await?.bucket;
-    let request = ListRequest {
-        bucket: bucket.id,
-        slots: bucket.slots,
-        prefix: query.prefix,
-        delimiter: query.delimiter,
-        from,
-        limit,
-        versions: query.versions,
+    let bucket = objects::believed(&node, &name(bucket)?).await?;
+    let read = |bucket: FoundBucket| {
+        let request = ListRequest {
+            bucket: bucket.bucket.id,
+            slots: bucket.bucket.slots,
+            prefix: query.prefix.clone(),
+            delimiter: query.delimiter.clone(),
+            from: from.clone(),
+            limit,
+            versions: query.versions,
+            fences: false,
+        };
+        objects::list(&node, request)
     };
-    let listed = objects::list(&node, request).await?;
+    let (listed, _) = objects::within(&node, &bucket, read).await?;
     let all = query.versions;
     let objects = listed.names.into_iter().flat_map(|listed| answers(listed, all));
     let (objects, next) = (objects.collect(), listed.next.and_then(token_of));

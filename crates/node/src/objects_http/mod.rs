@@ -80,7 +80,10 @@ impl std::convert::From<ObjectError> for Problem {
                 StatusCode::PRECONDITION_FAILED
             }
             ObjectError::Names(
-                NameFailure::Unavailable | NameFailure::Unknown | NameFailure::Missing,
+                NameFailure::Unavailable
+                | NameFailure::Unknown
+                | NameFailure::Missing
+                | NameFailure::Overtaken,
             ) => StatusCode::SERVICE_UNAVAILABLE,
             ObjectError::OtherKind(_) => StatusCode::INTERNAL_SERVER_ERROR,
         };

@@ -63,21 +63,24 @@ fn page(ask: &PageAsk, rows: &[KeyValue], is_all: bool) -> Option<PageRows> {
     let (mut page, mut bytes, mut last) = (Vec::new(), 0, None);
     for (key, value) in rows {
         if bytes > MAX_PAGE_BYTES {
-            return Some(PageRows { rows: page, up_to: last });
+            return Some(PageRows { rows: page, up_to: last, promises: ask.promises });
         }
         let name = Key::read(key)?.name;
         last = Some(name.clone());
         let row: Row<NameRecord> = code::decode(value)?;
+        let (ballot, record) = row.accepted();
+        let is_promised = ask.promises && row.promised() > ballot;
         // Of what was only promised nobody was told.
-        if let (ballot, Some(record)) = row.accepted() {
-            let count = if ask.versions { record.versions.len() } else { 1 };
-            let versions: Vec<_> =
-                record.versions.iter().take(count).map(Version::without_content).collect();
+        if record.is_some() || is_promised {
+            let all = record.map_or(&[][..], |record| &record.versions);
+            let count = if ask.versions { all.len() } else { 1 };
+            let versions: Vec<_> = all.iter().take(count).map(Version::without_content).collect();
             bytes += name.as_str().len() + 64 + versions.iter().map(size_of_version).sum::<usize>();
-            page.push(PageRow { name, ballot, versions });
+            page.push(PageRow { name, ballot, versions, is_promised });
         }
     }
-    Some(PageRows { rows: page, up_to: last.filter(|_| !is_all) })
+    let up_to = last.filter(|_| !is_all);
+    Some(PageRows { rows: page, up_to, promises: ask.promises })
 }
 
 /// About how many bytes it takes.

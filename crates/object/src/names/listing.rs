@@ -40,6 +40,9 @@ pub struct ListRequest {
     pub limit: u32,
     /// All versions, and markers of deletion.
     pub versions: bool,
+    /// No change takes effect any more that had the promises of voters before this began, unless it is listed. See
+    /// [`Guard`](super::Guard).
+    pub fences: bool,
 }
 
 /// Names, in the order of their bytes. Each change that was acknowledged before is in it.
@@ -69,6 +72,8 @@ pub(super) enum ListingStep {
     Asks,
     /// Voters hold different things of these registers: they are to be read.
     Reads(Vec<Key>),
+    /// The same, so that no change takes effect any more that was promised before.
+    Fences(Vec<Key>),
     NeedsMap(u64),
     Done(Listed),
 }
@@ -157,6 +162,7 @@ impl Listing {
                 prefix: self.request.prefix.clone(),
                 limit: limit.min(MAX_PAGE),
                 versions: self.request.versions,
+                promises: self.request.fences,
             };
             for to in part.to_ask(self.asks_all) {
                 let about = About::Page(ask.clone());
@@ -171,6 +177,8 @@ impl Listing {
             return ListingStep::Waits;
         };
         let page = match says {
+            // Who does not say its promises cannot be believed about them.
+            Says::Page(page) if self.request.fences && !page.promises => return ListingStep::Waits,
             Says::Page(page) => page,
             Says::Fenced(Fenced::Later(epoch) | Fenced::TooOld(epoch)) => {
                 return ListingStep::NeedsMap(epoch);
@@ -191,7 +199,11 @@ impl Listing {
             return ListingStep::Waits;
         }
         let disputed = part.compare();
-        if disputed.is_empty() { self.collect() } else { ListingStep::Reads(disputed) }
+        match (disputed.is_empty(), self.request.fences) {
+            (true, _) => self.collect(),
+            (false, true) => ListingStep::Fences(disputed),
+            (false, false) => ListingStep::Reads(disputed),
+        }
     }
 
     /// A register about which voters disagreed says this.
@@ -315,7 +327,7 @@ impl Part {
     }
 
     /// Enough have answered. Gives the registers about which they disagree: what a majority holds in the same ballot was
-    /// decided, all else may be or not.
+    /// decided, all else may be or not. Where promises are asked for, more may be decided of those that have some.
     fn compare(&mut self) -> Vec<Key> {
         let up_to = self.pages.values().filter_map(|page| page.up_to.clone()).min();
         let mut rows: BTreeMap<&Name, BTreeMap<Voter, &PageRow>> = BTreeMap::new();
@@ -331,8 +343,9 @@ impl Part {
         for (name, held) in rows {
             let latest = held.values().map(|row| row.ballot).max().unwrap_or(Ballot::ZERO);
             let agrees = |voter| held.get(&voter).is_some_and(|row| row.ballot == latest);
+            let is_promised = held.values().any(|row| row.is_promised);
             match held.values().find(|row| row.ballot == latest) {
-                Some(row) if self.voters.is_quorum(agrees) => {
+                Some(row) if self.voters.is_quorum(agrees) && !is_promised => {
                     known.insert(name.clone(), row.versions.clone());
                 }
                 _ => disputed.push(Key { slot: self.slot, name: name.clone() }),

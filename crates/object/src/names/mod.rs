@@ -4,6 +4,7 @@
 //! how often, when somebody else was faster, and when to give up is decided here; who the voters are is said by
 //! the cluster map ([`Rosters`]).
 
+mod guard;
 mod listing;
 mod moving;
 mod roots;
@@ -24,6 +25,7 @@ use crate::register::ballot::Proposer;
 use crate::register::record::{Operation, Outcome, Request};
 use crate::register::voters::Voters;
 use crate::roster::Rosters;
+pub use guard::{Guard, GuardMistake};
 pub use listing::{ListRequest, Listed, ListedName};
 pub use roots::{Roots, RootsRequest};
 use task::{Machine, Next, Task, Upload};
@@ -32,10 +34,12 @@ use task::{Machine, Next, Task, Upload};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "each is there once, and most are changes")]
 pub enum NameRequest {
-    /// Change what a name says.
-    Update(Key, Request<Entry>),
+    /// Change what a name says, as long as another one says what this relies on.
+    Update(Key, Request<Entry>, Option<Guard>),
     /// Know what it says.
     Read(Key),
+    /// Know what it says, so that no change takes effect any more that had the promises of voters before, unless it is seen.
+    Fence(Key),
     /// Know which names there are.
     List(ListRequest),
     /// Know what it says, so that nothing takes effect any more that is not seen, but what begins later. All voters have to
@@ -74,6 +78,9 @@ pub enum NameFailure {
     /// Some content that is to be named is not stored any more. Nothing was changed.
     #[error("some of the content is not stored any more: put it again; nothing was changed")]
     Missing,
+    /// What the change relied on does not hold. Nothing was changed.
+    #[error("what this relied on was changed meanwhile; nothing was changed")]
+    Overtaken,
 }
 
 /// What the requests of a node want of it.
@@ -116,6 +123,8 @@ pub struct Names {
     queues: BTreeMap<Key, VecDeque<u64>>,
     /// Held changes by the number of their request.
     held: BTreeMap<u64, u64>,
+    /// A mistake that was planted.
+    mistake: Option<GuardMistake>,
 }
 
 impl Names {
@@ -131,7 +140,14 @@ impl Names {
             due: BTreeSet::new(),
             queues: BTreeMap::new(),
             held: BTreeMap::new(),
+            mistake: None,
         }
+    }
+
+    /// Plants a mistake.
+    #[doc(hidden)]
+    pub fn plant(&mut self, mistake: GuardMistake) {
+        self.mistake = Some(mistake);
     }
 
     /// Who votes, as far as is known.
@@ -172,11 +188,11 @@ impl Names {
         &mut self,
         now: Time,
         number: u64,
-        (key, request): (Key, Request<Entry>),
+        (key, request, guard): (Key, Request<Entry>, Option<Guard>),
         groups: &GroupMap,
         effects: &mut Vec<NamesEffect>,
     ) {
-        let request = NameRequest::Update(key, request);
+        let request = NameRequest::Update(key, request, guard);
         self.start(now, (number, None), request, true, groups, effects);
     }
 
@@ -231,8 +247,9 @@ impl Names {
         effects: &mut Vec<NamesEffect>,
     ) {
         let key = match &request {
-            NameRequest::Update(key, _) => Some(key.clone()),
+            NameRequest::Update(key, ..) => Some(key.clone()),
             NameRequest::Read(_)
+            | NameRequest::Fence(_)
             | NameRequest::Agree(_)
             | NameRequest::List(_)
             | NameRequest::Roots(_) => None,
@@ -289,7 +306,8 @@ impl Names {
         let proposer = self.proposer(id);
         let Some(task) = self.tasks.get_mut(&id) else { return };
         let upload = task.upload.since();
-        let next = task.machine.begin(&self.rosters, groups, (proposer, upload));
+        let by = (proposer, upload, self.mistake);
+        let next = task.machine.begin(&self.rosters, groups, by);
         self.go_on(now, id, next, groups, effects);
     }
 
@@ -330,7 +348,8 @@ impl Names {
         // The voters were not silent while it did not know whom to ask.
         task.heard = now;
         let upload = task.upload.since();
-        let next = task.machine.renew(&self.rosters, groups, (proposer, upload));
+        let by = (proposer, upload, self.mistake);
+        let next = task.machine.renew(&self.rosters, groups, by);
         self.go_on(now, id, next, groups, effects);
     }
 
@@ -355,6 +374,10 @@ impl Names {
             self.due.pop_first();
             let Some(task) = self.tasks.get_mut(&id) else { continue };
             task.due = Time::NEVER;
+            // The read of its guard comes to an end.
+            if task.machine.is_checking() {
+                continue;
+            }
             let is_outdated = task.machine.is_outdated(&self.rosters, groups);
             if is_outdated && !task.waits_for_map && now < task.began + self.times.most {
                 task.is_backing_off = false;
@@ -414,16 +437,20 @@ impl Names {
                 self.wake_at(Time::NEVER, id);
             }
             Next::Untouched(round) => self.touch_again(id, round, effects),
+            Next::Checks(key) => self.read_for(now, id, NameRequest::Read(key), groups, effects),
             Next::Reads(keys) => {
-                for key in keys {
-                    let request = NameRequest::Read(key);
-                    self.start(now, (0, Some(id)), request, false, groups, effects);
+                for request in keys.into_iter().map(NameRequest::Read) {
+                    self.read_for(now, id, request, groups, effects);
+                }
+            }
+            Next::Fences(keys) => {
+                for request in keys.into_iter().map(NameRequest::Fence) {
+                    self.read_for(now, id, request, groups, effects);
                 }
             }
             Next::Agrees(keys) => {
-                for key in keys {
-                    let request = NameRequest::Agree(key);
-                    self.start(now, (0, Some(id)), request, false, groups, effects);
+                for request in keys.into_iter().map(NameRequest::Agree) {
+                    self.read_for(now, id, request, groups, effects);
                 }
             }
             Next::Brings(keys) => self.bring(now, id, keys, groups, effects),
@@ -433,6 +460,18 @@ impl Names {
             }
             Next::Done(answer) => self.finish(now, id, answer, groups, effects),
         }
+    }
+
+    /// Reads a register for a task.
+    fn read_for(
+        &mut self,
+        now: Time,
+        id: u64,
+        request: NameRequest,
+        groups: &GroupMap,
+        effects: &mut Vec<NamesEffect>,
+    ) {
+        self.start(now, (0, Some(id)), request, false, groups, effects);
     }
 
     /// How long to wait before it is tried again what somebody else was faster with: drawn anew each time, and longer
@@ -463,6 +502,9 @@ impl Names {
                 task.heard = now;
                 let Some(key) = key else { return };
                 let next = task.machine.part_ended(&key, answer);
+                if self.mistake == Some(GuardMistake::ReadOnce) {
+                    task.machine.check_no_more();
+                }
                 self.go_on(now, parent, next, groups, effects);
             }
         }

@@ -6,10 +6,11 @@ use alloc::vec::Vec;
 use slotcast_protocol::{GroupId, GroupMap};
 use slotcast_units::{Span, Time};
 
+use super::guard::{Guard, GuardMistake};
 use super::listing::{Listing, ListingStep};
 use super::moving::{Moving, MovingStep};
 use super::roots::RootsRead;
-use super::{NameAnswer, NameFailure, NameRequest, NameTimes, voters_of};
+use super::{ListRequest, NameAnswer, NameFailure, NameRequest, NameTimes, voters_of};
 use crate::garbage::Root;
 use crate::key::Key;
 use crate::message::{About, Asker, NameRecord, Says, VoterQuestion};
@@ -134,8 +135,12 @@ pub(super) enum Next {
     NeedsMap(u64),
     /// What it names is to be touched in this round of collection.
     Untouched(u64),
+    /// Its guard is to be read, in this register.
+    Checks(Key),
     /// These registers are to be read for it.
     Reads(Vec<Key>),
+    /// The same, so that nothing takes effect any more that was promised before.
+    Fences(Vec<Key>),
     /// All voters are to agree on these registers for it.
     Agrees(Vec<Key>),
     /// These are to be brought to new voters for it.
@@ -156,6 +161,8 @@ pub(super) enum Machine {
         is_held: bool,
         /// It was proposed, or is to be when it is not held any more.
         is_proposed: bool,
+        /// What it relies on.
+        guard: Option<Guard>,
     },
     Read {
         key: Key,
@@ -175,7 +182,10 @@ impl Machine {
     pub(super) fn key(&self) -> Option<&Key> {
         match self {
             Machine::Waiting(
-                NameRequest::Update(key, _) | NameRequest::Read(key) | NameRequest::Agree(key),
+                NameRequest::Update(key, ..)
+                | NameRequest::Read(key)
+                | NameRequest::Fence(key)
+                | NameRequest::Agree(key),
                 _,
             )
             | Machine::Update { key, .. }
@@ -197,6 +207,18 @@ impl Machine {
         matches!(self, Machine::Waiting(NameRequest::Update(..), _) | Machine::Update { .. })
     }
 
+    /// Whether its guard is being read. No other attempt begins meanwhile.
+    pub(super) fn is_checking(&self) -> bool {
+        matches!(self, Machine::Update { update, .. } if update.is_checking())
+    }
+
+    /// A mistake: further attempts do not read it.
+    pub(super) fn check_no_more(&mut self) {
+        if let Machine::Update { update, .. } = self {
+            update.check_no_more();
+        }
+    }
+
     /// What to say if it is given up now.
     pub(super) fn failure(&self) -> NameFailure {
         match self {
@@ -209,19 +231,25 @@ impl Machine {
         &mut self,
         rosters: &Rosters,
         groups: &GroupMap,
-        (proposer, upload): (Proposer, Option<u64>),
+        (proposer, upload, mistake): (Proposer, Option<u64>, Option<GuardMistake>),
     ) -> Next {
         let Machine::Waiting(request, is_held) = self else { return Next::Waits };
         let (is_held, began) = (*is_held, rosters.epoch);
         let voters = |key: &Key| voters_of(rosters, groups, key.slot).cloned();
         let machine = match request {
-            NameRequest::Update(key, request) => voters(key).map(|voters| {
+            NameRequest::Update(key, request, guard) => voters(key).map(|voters| {
+                let checks = guard.is_some() && mistake != Some(GuardMistake::ReadBeforePromises);
                 let update = Update::new(request.clone(), voters, began, proposer);
-                let update = Box::new(update.of_upload(upload));
-                Machine::Update { key: key.clone(), update, is_held, is_proposed: false }
+                let update = Box::new(update.of_upload(upload).checking(checks));
+                let (key, guard) = (key.clone(), guard.clone());
+                Machine::Update { key, update, is_held, is_proposed: false, guard }
             }),
             NameRequest::Read(key) => voters(key).map(|voters| {
                 let read = Box::new(Read::new(voters, began, proposer));
+                Machine::Read { key: key.clone(), read }
+            }),
+            NameRequest::Fence(key) => voters(key).map(|voters| {
+                let read = Box::new(Read::fencing(voters, began, proposer));
                 Machine::Read { key: key.clone(), read }
             }),
             NameRequest::Agree(key) => voters(key).map(|voters| {
@@ -229,7 +257,9 @@ impl Machine {
                 Machine::Read { key: key.clone(), read }
             }),
             NameRequest::List(request) => {
-                Listing::new(request.clone(), rosters, groups).map(Machine::List)
+                let ignores = mistake == Some(GuardMistake::ListedWithoutPromises);
+                let request = ListRequest { fences: request.fences && !ignores, ..request.clone() };
+                Listing::new(request, rosters, groups).map(Machine::List)
             }
             NameRequest::Roots(request) => {
                 Some(Machine::Roots(Box::new(RootsRead::new(request.clone()))))
@@ -238,7 +268,14 @@ impl Machine {
         match machine {
             Some(machine) => {
                 *self = machine;
-                Next::Asks
+                match self {
+                    Machine::Update { guard: Some(guard), .. }
+                        if mistake == Some(GuardMistake::ReadBeforePromises) =>
+                    {
+                        Next::Checks(guard.key.clone())
+                    }
+                    _ => Next::Asks,
+                }
             }
             // Nobody votes there yet.
             None => Next::NeedsMap(rosters.epoch + 1),
@@ -263,12 +300,12 @@ impl Machine {
         &mut self,
         rosters: &Rosters,
         groups: &GroupMap,
-        (proposer, upload): (Proposer, Option<u64>),
+        by: (Proposer, Option<u64>, Option<GuardMistake>),
     ) -> Next {
         let voters = |key: &Key| voters_of(rosters, groups, key.slot).cloned();
         let none = Next::NeedsMap(rosters.epoch + 1);
         match self {
-            Machine::Waiting(..) => self.begin(rosters, groups, (proposer, upload)),
+            Machine::Waiting(..) => self.begin(rosters, groups, by),
             Machine::Update { key, update, .. } => {
                 voters(key).map_or(none, |voters| update.renew(voters, rosters.epoch).into())
             }
@@ -286,9 +323,9 @@ impl Machine {
     pub(super) fn release(&mut self) -> Next {
         match self {
             Machine::Waiting(_, is_held) => *is_held = false,
-            Machine::Update { is_held, is_proposed, .. } => {
+            Machine::Update { is_held, is_proposed, update, .. } => {
                 *is_held = false;
-                if *is_proposed {
+                if *is_proposed && !update.is_checking() {
                     return Next::Asks;
                 }
             }
@@ -346,12 +383,16 @@ impl Machine {
     pub(super) fn answered(&mut self, from: Voter, tag: Tag, says: Says) -> Next {
         match self {
             Machine::Waiting(..) => Next::Waits,
-            Machine::Update { update, is_proposed, .. } => {
+            Machine::Update { update, is_proposed, guard, .. } => {
                 let Some(reply) = of_register(says) else { return Next::Waits };
-                let step = update.handle(from, tag, reply);
-                // What is to be asked next is to hold what was decided.
-                *is_proposed |= step == Step::Asks;
-                step.into()
+                match (update.handle(from, tag, reply), guard) {
+                    (Step::Checks, Some(guard)) => Next::Checks(guard.key.clone()),
+                    (step, _) => {
+                        // What is to be asked next is to hold what was decided.
+                        *is_proposed |= step == Step::Asks;
+                        step.into()
+                    }
+                }
             }
             Machine::Read { read, .. } => match of_register(says) {
                 Some(reply) => read.handle(from, tag, reply).into(),
@@ -370,6 +411,23 @@ impl Machine {
     /// What was done about a register for it has ended so.
     pub(super) fn part_ended(&mut self, key: &Key, answer: NameAnswer) -> Next {
         match (self, answer) {
+            (
+                Machine::Update { update, guard: Some(guard), is_proposed, .. },
+                NameAnswer::Says(record),
+            ) => match guard.holds(record.as_ref()) {
+                // Of a mistake: it has not begun.
+                true if !update.is_checking() => Next::Asks,
+                true => {
+                    let step = update.checked();
+                    *is_proposed |= step == Step::Asks;
+                    step.into()
+                }
+                false if *is_proposed => Next::Done(NameAnswer::Failed(NameFailure::Unknown)),
+                false => Next::Done(NameAnswer::Failed(NameFailure::Overtaken)),
+            },
+            (Machine::Update { is_proposed: true, .. }, _) => {
+                Next::Done(NameAnswer::Failed(NameFailure::Unknown))
+            }
             (Machine::List(listing), NameAnswer::Says(record)) => {
                 listing.was_read(key, record.as_ref()).into()
             }
@@ -415,7 +473,8 @@ fn about(id: u64, key: &Key, questions: Vec<Question<NameRecord>>) -> Vec<VoterQ
 impl From<Step> for Next {
     fn from(step: Step) -> Next {
         match step {
-            Step::Waits => Next::Waits,
+            // Whoever has something to check has said what.
+            Step::Waits | Step::Checks => Next::Waits,
             Step::Asks => Next::Asks,
             Step::Lost => Next::Lost,
             Step::NeedsMap(epoch) => Next::NeedsMap(epoch),
@@ -444,6 +503,7 @@ impl From<ListingStep> for Next {
             ListingStep::Waits => Next::Waits,
             ListingStep::Asks => Next::Asks,
             ListingStep::Reads(keys) => Next::Reads(keys),
+            ListingStep::Fences(keys) => Next::Fences(keys),
             ListingStep::NeedsMap(epoch) => Next::NeedsMap(epoch),
             ListingStep::Done(listed) => Next::Done(NameAnswer::Listed(listed)),
         }

@@ -14,7 +14,7 @@ use crate::garbage::Root;
 
 impl Names {
     pub(super) fn upload_of(&self, request: &NameRequest, is_held: bool) -> Upload {
-        let NameRequest::Update(_, request) = request else { return Upload::Nothing };
+        let NameRequest::Update(_, request, _) = request else { return Upload::Nothing };
         let Operation::Put(entry) = &request.operation else { return Upload::Nothing };
         match Root::of(entry) {
             None => Upload::Nothing,
@@ -98,7 +98,7 @@ impl Names {
         task.upload = Upload::Since(root, round);
         (task.began, task.heard) = (now, now);
         match &mut task.machine {
-            Machine::Waiting(NameRequest::Update(key, _), _) => {
+            Machine::Waiting(NameRequest::Update(key, ..), _) => {
                 let key = key.clone();
                 self.enqueue(now, id, key, groups, effects);
             }

@@ -59,7 +59,7 @@ pub enum Progress<V> {
 }
 
 /// What a register says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Prepared<V> {
     /// What was accepted last; none if nothing was.
     pub value: Option<V>,

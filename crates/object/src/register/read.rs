@@ -34,6 +34,8 @@ pub struct Read<V> {
     attempts: Attempts,
     held: BTreeMap<Voter, Held<V>>,
     agreeing: Option<(Proposal<V>, Option<V>)>,
+    /// It begins with promises: nothing takes effect any more that was promised before and that it does not see.
+    fences: bool,
     /// All voters are asked, and what any of them holds is brought to an end.
     insists: bool,
 }
@@ -42,13 +44,22 @@ impl<V: Clone> Read<V> {
     /// A read that begins in the epoch `began` of the cluster map, in which `voters` vote.
     pub fn new(voters: Voters, began: u64, proposer: Proposer) -> Read<V> {
         let attempts = Attempts::new(voters, began, proposer);
-        Read { attempts, held: BTreeMap::new(), agreeing: None, insists: false }
+        Read { attempts, held: BTreeMap::new(), agreeing: None, fences: false, insists: false }
+    }
+
+    /// A read after which no attempt takes effect any more that had its promises before, unless it is seen by this: a
+    /// majority promises a later ballot.
+    pub fn fencing(voters: Voters, began: u64, proposer: Proposer) -> Read<V> {
+        let mut read = Read { fences: true, ..Read::new(voters, began, proposer) };
+        // The first ballot of an epoch is above none.
+        let _ = read.retry();
+        read
     }
 
     /// A read after which nothing takes effect any more that is not seen by it, but what begins later: all voters promise, and
     /// what was accepted last by any of them is written once more.
     pub fn insisting(voters: Voters, began: u64, proposer: Proposer) -> Read<V> {
-        let mut read = Read { insists: true, ..Read::new(voters, began, proposer) };
+        let mut read = Read { fences: true, insists: true, ..Read::new(voters, began, proposer) };
         // The first ballot of an epoch is above none.
         let _ = read.retry();
         read
@@ -106,7 +117,7 @@ impl<V: Clone> Read<V> {
         self.attempts.renew(voters, began);
         self.held.clear();
         self.agreeing = None;
-        if self.insists { self.retry() } else { ReadStep::Asks }
+        if self.fences { self.retry() } else { ReadStep::Asks }
     }
 
     /// `voter` answered the question with this tag.

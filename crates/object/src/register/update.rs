@@ -26,6 +26,9 @@ pub enum Step {
     /// The content that it names is to be touched in this round of collection or later: go on with
     /// [`Update::touched`]. What it wanted may take effect all the same.
     Untouched(u64),
+    /// A majority has promised, and something else is to be looked at before anything is decided: go on with
+    /// [`Update::checked`].
+    Checks,
     /// It has its answer.
     Done(Outcome),
     /// Whether it took effect cannot be found out any more: the name was changed too often since, or forgotten.
@@ -41,6 +44,10 @@ pub struct Update<O> {
     /// The answer, once a majority holds what is proposed.
     answer: Option<Outcome>,
     first: Option<First>,
+    /// Something else is looked at in each attempt, after a majority has promised and before anything is decided.
+    checks: bool,
+    /// What the register says, while that is looked at.
+    to_check: Option<Prepared<Record<O>>>,
 }
 
 /// What the first attempt that proposed something would have made of the name.
@@ -68,7 +75,41 @@ impl<O: Clone + PartialEq> Update<O> {
         let mut attempts = Attempts::new(voters, began, proposer);
         // The first ballot of an epoch is above none.
         let proposal = attempts.next(mistake).ok();
-        Update { request, attempts, proposal, answer: None, first: None }
+        Update {
+            request,
+            attempts,
+            proposal,
+            answer: None,
+            first: None,
+            checks: false,
+            to_check: None,
+        }
+    }
+
+    /// The same of a request that decides nothing in any of its attempts before [`Update::checked`].
+    #[must_use]
+    pub fn checking(mut self, checks: bool) -> Update<O> {
+        self.checks = checks;
+        self
+    }
+
+    /// A mistake: further attempts look at nothing else.
+    pub(crate) fn check_no_more(&mut self) {
+        self.checks = false;
+    }
+
+    /// Whether it waits for [`Update::checked`]. No other attempt may begin meanwhile: what is found then was looked at
+    /// after the promises of this one.
+    pub fn is_checking(&self) -> bool {
+        self.to_check.is_some()
+    }
+
+    /// What was to be looked at is as it should be.
+    pub fn checked(&mut self) -> Step {
+        match self.to_check.take() {
+            Some(prepared) => self.decide(prepared, None),
+            None => Step::Waits,
+        }
     }
 
     /// The same of a request that names content: all of its chunks were stored, or touched, since this round of collection.
@@ -106,7 +147,7 @@ impl<O: Clone + PartialEq> Update<O> {
     }
 
     pub(crate) fn retry_with(&mut self, mistake: Option<Mistake>) -> Step {
-        self.answer = None;
+        (self.answer, self.to_check) = (None, None);
         if let Some(proposal) = self.proposal.take() {
             self.attempts.met(proposal.highest());
         }
@@ -150,6 +191,10 @@ impl<O: Clone + PartialEq> Update<O> {
         let Some(proposal) = &mut self.proposal else { return Step::Waits };
         match proposal.handle_with(voter, tag, reply, mistake) {
             Progress::Waits => Step::Waits,
+            Progress::Prepared(prepared) if self.checks => {
+                self.to_check = Some(prepared);
+                Step::Checks
+            }
             Progress::Prepared(prepared) => self.decide(prepared, mistake),
             Progress::Chosen => self.answer.map_or(Step::Waits, Step::Done),
             Progress::Lost => Step::Lost,

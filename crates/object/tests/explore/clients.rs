@@ -174,7 +174,12 @@ impl Client {
             Some(Doing::Update(update)) => match update.handle_with(voter, tag, reply, mistake) {
                 Step::Asks => return Heard::Asks,
                 Step::Done(outcome) => self.told(outcome),
-                Step::Waits | Step::Lost | Step::NeedsMap(_) | Step::Untouched(_) => {
+                // Nothing else is looked at here.
+                Step::Waits
+                | Step::Checks
+                | Step::Lost
+                | Step::NeedsMap(_)
+                | Step::Untouched(_) => {
                     return Heard::Waits;
                 }
                 Step::Unknown => {

@@ -20,6 +20,7 @@ use super::network::{Network, Weather};
 use super::node::{DiskHost, NodeHost, Purpose};
 use super::parcel::{Parcel, Parcels};
 use super::plan::Plan;
+use super::removals::Removals;
 use super::report::FaultReport;
 use super::rows::RowsHost;
 
@@ -47,6 +48,7 @@ pub(super) struct Cluster {
     /// Of older programs and other layouts.
     pub(super) disagreements: Stream,
     pub(super) names: NameClients,
+    pub(super) removals: Removals,
     streams: Streams,
     pub(super) is_calm: bool,
     /// Until then users put what is being removed as surplus.
@@ -123,6 +125,10 @@ impl Model for Cluster {
             Event::AskName => self.ask_name(now, agenda),
             Event::UploadGoesOn { ask } => self.upload_goes_on(now, ask as usize, agenda),
             Event::NameAgain { ask } => self.name_again(now, ask as usize, agenda),
+            Event::MakeBucket => self.make_bucket(now, agenda),
+            Event::UseBucket { bucket, seals } => {
+                self.use_bucket(now, (bucket as usize, seals), agenda);
+            }
             Event::Retire => self.retire(now, agenda),
             Event::Fault(fault) => self.inject(now, fault, agenda),
             Event::Over { fault, of, incarnation } => {
@@ -155,6 +161,7 @@ impl Cluster {
             mounts: streams.stream("mounts", 0),
             disagreements: streams.stream("disagreement", 1),
             names: NameClients::new(&streams, plan.names.is_some_and(|names| names.versioned)),
+            removals: Removals::new(&streams),
             streams,
             is_calm: true,
             used_until: Time::ZERO,
@@ -302,6 +309,7 @@ impl Cluster {
             self.report.given_up += u64::from(running.purpose == Purpose::User);
         }
         self.lose_name_answers(now, node, agenda);
+        self.lose_bucket_answers(now, node, agenda);
     }
 
     /// A node is told something, and what it wants is done.

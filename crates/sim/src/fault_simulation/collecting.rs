@@ -127,7 +127,7 @@ impl Cluster {
             }
             (None, Wanted::Change(change, _)) => {
                 self.names.running.insert(number, ask);
-                Request::Names(NameRequest::Update(key, (**change).clone()))
+                Request::Names(NameRequest::Update(key, (**change).clone(), None))
             }
             (None, _) => return,
         };

@@ -36,6 +36,10 @@ pub(super) enum Event {
     AskName,
     /// A client asks again what it was not answered.
     NameAgain { ask: u32 },
+    /// A bucket is made, to be used and removed.
+    MakeBucket,
+    /// An object is put into such a bucket, or its removal begins.
+    UseBucket { bucket: u32, seals: bool },
     /// A client goes on with an upload.
     UploadGoesOn { ask: u32 },
     /// A chunk is removed everywhere.
@@ -101,6 +105,8 @@ impl slotcast_engine::Event for Event {
             Event::AskName => word(19, 0, 0),
             Event::NameAgain { ask } => word(20, ask, 0),
             Event::UploadGoesOn { ask } => word(21, ask, 0),
+            Event::MakeBucket => word(22, 0, 0),
+            Event::UseBucket { bucket, seals } => word(23, bucket, u32::from(seals)),
         }
     }
 }

@@ -58,6 +58,9 @@ impl Cluster {
         if plan.mistake == Some(Mistake::ForgetPromises) {
             spread(2000, Event::Fault(Fault::Forget));
         }
+        if plan.names.is_some() {
+            self.spread_buckets(now, agenda);
+        }
     }
 
     /// The faults stop: the network is fair, what is down is started, disks are well. What they have

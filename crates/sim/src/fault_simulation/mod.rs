@@ -22,6 +22,7 @@
 //!   promised is left;
 //! * where enough members of a group could keep names, some do, and requests about names are answered;
 //! * what clients were told of each name is linearizable, and listings have the names that are there;
+//! * no bucket is removed into which a put was acknowledged, however both meet;
 //! * what names say is there; and where every node is up, what was put for names and is not named goes.
 //!
 //! And at any time:
@@ -55,6 +56,7 @@ mod node;
 mod parcel;
 mod plan;
 mod quiet;
+mod removals;
 mod report;
 mod requests;
 mod rows;

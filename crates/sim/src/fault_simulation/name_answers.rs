@@ -36,10 +36,11 @@ impl Cluster {
         let key = self.names.histories[of.name].key.clone();
         let request = match &of.wanted {
             Wanted::Change(change, None) => {
-                Request::Names(NameRequest::Update(key, (**change).clone()))
+                Request::Names(NameRequest::Update(key, (**change).clone(), None))
             }
             Wanted::Change(change, Some((content, replicas))) => {
-                Request::PutNamed(content.clone(), Some(*replicas), key, change.clone())
+                let change = Box::new((key, (**change).clone(), None));
+                Request::PutNamed(content.clone(), Some(*replicas), change)
             }
             Wanted::Read => Request::Names(NameRequest::Read(key)),
             Wanted::List(from, limit) => Request::Names(NameRequest::List(ListRequest {
@@ -50,6 +51,7 @@ impl Cluster {
                 from: from.clone(),
                 limit: *limit,
                 versions: false,
+                fences: false,
             })),
         };
         self.asked += 1;
@@ -90,7 +92,7 @@ impl Cluster {
                 }
                 let of = &mut self.names.asks[ask];
                 match failure {
-                    NameFailure::Unavailable | NameFailure::Missing => {
+                    NameFailure::Unavailable | NameFailure::Missing | NameFailure::Overtaken => {
                         of.is_void = !of.may_be_done;
                     }
                     NameFailure::Unknown => self.answer_lost(now, ask, agenda),

@@ -115,6 +115,8 @@ pub(super) struct Plan {
     pub(super) disagreement: Disagreement,
     /// What its clients do with names, if it keeps any.
     pub(super) names: Option<NamesPlan>,
+    /// Buckets that are made, used and removed, per wave; only where names are kept.
+    pub(super) buckets: u64,
     /// From one round of collection to the next, if there are any.
     pub(super) collect_every: Option<Span>,
     pub(super) mistake: Option<Mistake>,
@@ -275,6 +277,7 @@ impl Plan {
                 _ => Disagreement::Layouts,
             },
             names: NamesPlan::new(&mut streams.stream("names-plan", 0)),
+            buckets: some(&mut streams.stream("removals-plan", 0), 40),
             collect_every: collect_every(&mut streams.stream("collection-plan", 0)),
             mistake,
         }

@@ -119,6 +119,10 @@ pub struct FaultReport {
     pub names_listed: u64,
     /// Requests about names that were asked again, since the answer was lost.
     pub names_asked_again: u64,
+    /// Puts into buckets that are to be removed that were acknowledged, and buckets that were removed.
+    pub stored_in_buckets: u64,
+    /// See there.
+    pub buckets_removed: u64,
     /// Acceptances after which the accepted windows were checked.
     pub acceptances: u64,
     /// Targets that were told to leave, those that said that they had handed over, and those that were taken

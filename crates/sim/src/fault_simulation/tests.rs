@@ -31,6 +31,8 @@ fn nothing_acknowledged_is_lost() {
         all.taken_away += report.taken_away;
         all.joined += report.joined;
         all.collected += report.collected;
+        all.stored_in_buckets += report.stored_in_buckets;
+        all.buckets_removed += report.buckets_removed;
     }
     assert!(all.acknowledged > 2_000 && all.healed > 200, "{all:?}");
     assert!(all.surplus_removed > 100 && all.collected > 100, "{all:?}");
@@ -40,6 +42,7 @@ fn nothing_acknowledged_is_lost() {
     assert!(failing_disks > 30 && stalled_disks > 30 && dying_disks > 8, "{all:?}");
     assert!(all.injected.older > 30 && all.injected.other_layouts > 10, "{all:?}");
     assert!(all.injected.unheard > 100 && all.compacted > 0, "{all:?}");
+    assert!(all.stored_in_buckets > 20 && all.buckets_removed > 10, "{all:?}");
     assert!(all.handed_over > 3 && all.taken_away > 3 && all.joined > 3, "{all:?}");
 }
 
@@ -194,6 +197,13 @@ fn mistakes_about_names_are_found() {
     find(Mistake::Of(Of::SettlesUnmoved), 1000, 1, "cannot be explained");
     find(Mistake::OneSalt, 1000, 1, "cannot be explained");
     find(Mistake::Of(Of::NamesBeforeStored), 100, 5, "a name says that its content is");
+}
+
+#[test]
+fn mistakes_about_removed_buckets_are_found() {
+    find(Mistake::Of(Of::ListsWithoutPromises), 1000, 1, "was removed as empty");
+    find(Mistake::Of(Of::ReadsGuardsBeforePromises), 1000, 1, "was removed as empty");
+    find(Mistake::Of(Of::ReadsGuardsOnce), 1000, 1, "was removed as empty");
 }
 
 #[test]

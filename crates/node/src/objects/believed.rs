@@ -1,0 +1,217 @@
+//! Buckets as this node has read them some time ago.
+//!
+//! What is believed is never acted on by itself: a change has it as its [`Guard`], and a read reads the bucket beside what it
+//! is about. So it saves a round trip where it is right, and costs another one where it is not.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use slotcast_object::{Guard, Name};
+
+use super::buckets::{self, root_key};
+use super::{FoundBucket, ObjectError, Result};
+use crate::node::Node;
+
+/// The most buckets that are believed; whoever uses more has them read anew now and then.
+const MAX: usize = 1024;
+
+/// What a node believes of buckets.
+#[derive(Debug, Default)]
+pub(crate) struct BelievedBuckets(Mutex<BTreeMap<Name, FoundBucket>>);
+
+impl BelievedBuckets {
+    fn get(&self, name: &Name) -> Option<FoundBucket> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// The register of a bucket says this.
+    pub(super) fn keep(&self, found: &FoundBucket) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= MAX && !all.contains_key(&found.name) {
+            all.clear();
+        }
+        all.insert(found.name.clone(), FoundBucket { is_believed: true, ..found.clone() });
+    }
+
+    /// There is no such bucket.
+    pub(super) fn forget(&self, name: &Name) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+    }
+}
+
+impl FoundBucket {
+    /// What a change relies on that is made as this says.
+    pub(super) fn guard(&self) -> Guard {
+        Guard { key: root_key(&self.name), version: self.version }
+    }
+}
+
+/// The bucket of this name as it is believed to be; as its register says where nothing is believed.
+pub(crate) async fn believed(node: &Node, name: &Name) -> Result<FoundBucket> {
+    match node.believed.get(name) {
+        Some(found) => Ok(found),
+        None => buckets::bucket(node, name).await,
+    }
+}
+
+/// The same bucket as its register says, unless that was read for it.
+pub(super) async fn certain(node: &Node, found: &FoundBucket) -> Result<FoundBucket> {
+    match found.is_believed {
+        true => buckets::bucket(node, &found.name).await,
+        false => Ok(found.clone()),
+    }
+}
+
+/// Reads something in a bucket, and the bucket beside that if it is only believed. Gives the bucket as it was then.
+pub(crate) async fn within<T, F: Future<Output = Result<T>>>(
+    node: &Node,
+    found: &FoundBucket,
+    read: impl Fn(FoundBucket) -> F,
+) -> Result<(T, FoundBucket)> {
+    if !found.is_believed {
+        return Ok((read(found.clone()).await?, found.clone()));
+    }
+    let (now, what) = tokio::join!(buckets::bucket(node, &found.name), read(found.clone()));
+    let now = now?;
+    match now.version == found.version {
+        true => Ok((what?, now)),
+        false => Ok((read(now.clone()).await?, now)),
+    }
+}
+
+/// What is to be said of a bucket that is gone: whoever has read it, and not only believed in it, hears that it was removed.
+pub(super) fn gone(found: &FoundBucket) -> ObjectError {
+    match found.is_believed {
+        true => ObjectError::NoBucket(found.name.clone()),
+        false => ObjectError::Removed(found.name.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+    use futures_util::stream;
+    use slotcast_object::{Condition, From, Object, Versioning};
+
+    use super::*;
+    use crate::limits::Limits;
+    use crate::node::NodeConfig;
+    use crate::objects::{Incoming, Listing, Objects, PutObject, StoredObject, new_key, update};
+
+    fn start(base: &std::path::Path) -> Arc<Node> {
+        let config = NodeConfig {
+            register: Some(base.join("targets.toml")),
+            folders: (0..3).map(|n| base.join(n.to_string())).collect(),
+            group_size: 3,
+            replicas: 2,
+            segment_size: 1 << 20,
+            limits: Limits::default(),
+        };
+        Arc::new(Node::start(&config).expect("it starts"))
+    }
+
+    fn name(text: &str) -> Name {
+        Name::new(text).expect("a name")
+    }
+
+    async fn put(objects: &Objects, name: &Name, length: usize) -> Result<StoredObject> {
+        let bucket = objects.believed(&self::name("b")).await?;
+        let put = PutObject {
+            key: new_key()?,
+            condition: Condition::Always,
+            object: Object::default(),
+            seal: None,
+        };
+        let content = stream::iter([Ok::<_, String>(Bytes::from(vec![7; length]))]);
+        let incoming = Incoming { length: Some(length as u64), buffered: 0 };
+        objects.put((&bucket, name), put, incoming, content).await
+    }
+
+    async fn names(objects: &Objects) -> Result<Vec<String>> {
+        let bucket = objects.believed(&name("b")).await?;
+        let (prefix, delimiter, from) = (String::new(), None, From::Start);
+        let listing = Listing { prefix, delimiter, from, limit: 10, versions: false };
+        let listed = objects.list(&bucket, listing).await?;
+        Ok(listed.names.into_iter().map(|listed| listed.name.to_string()).collect())
+    }
+
+    /// As it is where other nodes have made, changed and removed buckets of which this one knows nothing.
+    #[tokio::test]
+    async fn nothing_is_done_by_what_is_believed_wrongly() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let node = start(folder.path());
+        let objects = Objects::new(node.clone());
+        let make = async |versioning| {
+            let key = new_key().expect("random bytes");
+            objects.make_bucket(&name("b"), key, (None, versioning)).await.expect("a bucket")
+        };
+        let remove =
+            async || objects.remove_bucket(&name("b"), new_key().expect("random bytes")).await;
+        let first = make(Versioning::Off).await;
+        remove().await.expect("it is empty");
+        let second = make(Versioning::On).await;
+        // In the register, and as a chunk; each is to be kept in the bucket that is there.
+        for length in [100, 50_000] {
+            node.believed.keep(&first);
+            let stored = put(&objects, &name("o"), length).await.expect("it is stored");
+            assert_eq!(stored.versioning, Versioning::On, "{length}");
+        }
+        node.believed.keep(&first);
+        assert_eq!(names(&objects).await.expect("they are listed"), ["o"]);
+        node.believed.keep(&first);
+        let bucket = objects.believed(&name("b")).await.expect("it is believed");
+        let (record, bucket) = objects.record(&bucket, &name("o")).await.expect("it is read");
+        assert_eq!(record.map(|record| record.versions.len()), Some(2));
+        assert_eq!(bucket.bucket.id, second.bucket.id);
+
+        // What was stored in a bucket that is gone is nowhere, and whoever stores it is told.
+        let gone = FoundBucket { is_believed: true, ..second.clone() };
+        let place = gone.key(&name("o"));
+        for version in bucket_versions(&objects).await {
+            let operation = slotcast_object::Operation::DeleteVersion(version);
+            let (key, condition) = (new_key().expect("random bytes"), Condition::Always);
+            let versioning = Versioning::On;
+            let request = slotcast_object::Request { key, operation, condition, versioning };
+            update(&node, (place.clone(), request, None)).await.expect("it is deleted");
+        }
+        remove().await.expect("it is empty");
+        for length in [100, 50_000] {
+            node.believed.keep(&second);
+            let refused = put(&objects, &name("o"), length).await;
+            assert!(matches!(refused, Err(ObjectError::NoBucket(_))), "{refused:?}");
+        }
+        node.believed.keep(&second);
+        assert!(matches!(names(&objects).await, Err(ObjectError::NoBucket(_))));
+        let left = crate::objects::read(&node, place).await.expect("it is read");
+        assert!(left.is_none_or(|record| record.versions.is_empty()));
+    }
+
+    async fn bucket_versions(objects: &Objects) -> Vec<slotcast_object::VersionId> {
+        let bucket = objects.bucket(&name("b")).await.expect("it is there");
+        let (record, _) = objects.record(&bucket, &name("o")).await.expect("it is read");
+        record.into_iter().flat_map(|record| record.versions).map(|version| version.id).collect()
+    }
+
+    #[tokio::test]
+    async fn a_sealed_bucket_is_opened_by_whoever_stores_something() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let node = start(folder.path());
+        let objects = Objects::new(node.clone());
+        let key = new_key().expect("random bytes");
+        let wanted = (None, Versioning::Off);
+        let made = objects.make_bucket(&name("b"), key, wanted).await.expect("a bucket");
+        for is_told in [true, false] {
+            let sealed = buckets::seal(&node, &name("b"), new_key().expect("random bytes")).await;
+            assert!(sealed.expect("it is sealed").is_some());
+            if !is_told {
+                // Another node has sealed it.
+                node.believed.keep(&made);
+            }
+            put(&objects, &name("o"), 100).await.expect("it is stored");
+            let now = objects.bucket(&name("b")).await.expect("it is there");
+            assert!(!now.bucket.is_sealed);
+        }
+    }
+}
