@@ -9,6 +9,7 @@
 mod served;
 
 use std::fs;
+use std::path::Path;
 
 use served::{Served, content, said};
 
@@ -97,4 +98,61 @@ fn parts_of_an_upload_that_was_given_up_go() {
     assert!(before > 0, "its chunks were stored before its condition was decided");
     assert_eq!(collect(&served), before);
     assert_eq!(replicas(&served), 0);
+}
+
+/// Spoils each list of chunks that is somewhere below a folder; gives their number.
+fn spoil_lists(folder: &Path) -> usize {
+    let mut spoiled = 0;
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            spoiled += spoil_lists(&path);
+            continue;
+        }
+        let mut bytes = fs::read(&path).expect("a file");
+        let begins = |n: &usize| bytes[*n..].starts_with(b"SLCLIST1");
+        let found: Vec<usize> = (0..bytes.len()).filter(begins).collect();
+        for place in &found {
+            bytes[place + 20] ^= 1;
+        }
+        if !found.is_empty() {
+            fs::write(&path, bytes).expect("room");
+        }
+        spoiled += found.len();
+    }
+    spoiled
+}
+
+#[test]
+fn a_list_that_is_lost_is_told_by_its_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let file = folder.path().join("file").display().to_string();
+    fs::write(&file, content(3_000_000, 7)).expect("room");
+    let served = Served::start(&data, &["--targets", "3"]);
+    served.says(&["mb", "slot://b"]);
+    served.says(&["cp", &file, "slot://b/a folder/several"]);
+    served.says(&["cp", &file, "slot://b/other"]);
+    served.says(&["rm", "slot://b/other"]);
+    drop(served);
+    assert_eq!(spoil_lists(&data), 3, "a list, on three targets");
+
+    let served = Served::start(&data, &["--targets", "3"]);
+    let round = served.says(&["gc", "run", "--rounds", "1", "--json"]);
+    let round: serde_json::Value = serde_json::from_str(&round).expect("JSON");
+    assert_eq!(round["given_up"], true, "{round}");
+    assert_eq!(round["lost"]["bucket"], "b", "{round}");
+    assert_eq!(round["lost"]["object"], "a folder/several", "{round}");
+    let status = served.says(&["gc", "status"]);
+    assert!(status.contains("slot://b/a folder/several") && status.contains("delete"), "{status}");
+    let log = fs::read_to_string(data.with_extension("log")).expect("a log");
+    let line = log.lines().find(|line| line.contains("a list of chunks is lost"));
+    assert!(line.is_some_and(|line| line.contains("a folder/several")), "{log}");
+
+    // Without it garbage is collected again.
+    served.says(&["rm", "slot://b/a folder/several"]);
+    let round = served.says(&["gc", "run", "--rounds", "1", "--json"]);
+    assert!(!round.contains("\"given_up\":true"), "{round}");
+    let status = served.says(&["gc", "status"]);
+    assert!(!status.contains("cannot be read"), "{status}");
 }

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
+use slotcast_object::garbage::LostList;
 use slotcast_object::{NameAnswer, Rosters, RowsOp, RowsOpId};
 use slotcast_protocol::{
     ChunkId, Failure, GroupId, Members, Membership, PartValue, RequestId, TargetId,
@@ -249,4 +250,6 @@ pub enum Note {
     MapTaken(u32, Membership),
     /// This node leaves, and others hold all that it holds: it may be stopped.
     HandedOver,
+    /// The list of the chunks of an object cannot be had: no garbage is removed before that is mended.
+    ListLost(LostList),
 }

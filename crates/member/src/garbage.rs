@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 use slotcast_object::garbage::{
-    Chunks, GarbageMessage, Mark, Root, Swept, Walk, WalkEffect, WalkKind, WaveId,
+    Chunks, GarbageMessage, LostList, Mark, Root, Swept, Walk, WalkEffect, WalkKind, WaveId,
 };
 use slotcast_object::{Collection, NameFailure, Roots, RootsRequest, Rosters};
 use slotcast_protocol::{ChunkId, TargetId};
@@ -33,6 +33,8 @@ pub(crate) enum GarbageEffect {
     Restore(u64, ChunkId, u8),
     /// What a task of names names was touched when this round had begun; or it is not all stored.
     Touched(u64, Result<u64, NameFailure>),
+    /// A list cannot be had: nothing is removed before that is mended.
+    Lost(LostList),
 }
 
 /// What a walk is for.
@@ -133,7 +135,7 @@ impl Garbage {
             removed_chunks: self.swept.removed,
             removed_bytes: self.swept.bytes,
             uploads: self.uploads.len() as u64,
-            last: self.ended,
+            last: self.ended.clone(),
         }
     }
 
@@ -245,7 +247,11 @@ impl Garbage {
                     self.to_do.push(GarbageEffect::Touched(task, result));
                 }
                 Purpose::Uploads => {}
-                Purpose::Marks => self.abort(now, around),
+                Purpose::Marks => {
+                    let lost = walk.lost().cloned();
+                    self.to_do.extend(lost.clone().map(GarbageEffect::Lost));
+                    self.end_round(now, around, (None, lost));
+                }
             }
         }
         self.conduct(now, around);
@@ -288,13 +294,18 @@ impl Garbage {
     }
 
     fn abort(&mut self, now: Time, around: Around<'_>) {
-        self.end_round(now, around, None);
+        self.end_round(now, around, (None, None));
     }
 
-    fn end_round(&mut self, now: Time, around: Around<'_>, swept: Option<Swept>) {
+    fn end_round(
+        &mut self,
+        now: Time,
+        around: Around<'_>,
+        (swept, lost): (Option<Swept>, Option<LostList>),
+    ) {
         if let Some(conductor) = self.conductor.take() {
             let round = conductor.collection.round;
-            self.ended = Some(CollectionEnd { round, swept });
+            self.ended = Some(CollectionEnd { round, swept, lost });
         }
         self.walks.retain(|_, (_, purpose)| *purpose != Purpose::Marks);
         self.put_off(now, around.nodes.range(..self.node).count());
@@ -397,7 +408,7 @@ impl Garbage {
                 let conductor = self.conductor.as_mut();
                 let ends = conductor.map(|c| c.swept(now, node, round, swept));
                 if let Some(Ends::Done(swept)) = ends {
-                    self.end_round(now, around, Some(swept));
+                    self.end_round(now, around, (Some(swept), None));
                 }
             }
         }

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use slotcast_object::garbage::Swept;
+use slotcast_object::garbage::{LostList, Swept};
 use slotcast_protocol::{Membership, RepairProgress, RepairStatistics, TargetId};
 use slotcast_store::{Statistics, StoreStatus};
 use slotcast_units::Time;
@@ -64,12 +64,14 @@ pub struct CollectionStatus {
 }
 
 /// How a round ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CollectionEnd {
     /// Which.
     pub round: u64,
     /// What was removed; none if it was given up, since somebody did not answer, or something was changed.
     pub swept: Option<Swept>,
+    /// The list that could not be had, if that is why.
+    pub lost: Option<LostList>,
 }
 
 /// How a node stands to the cluster map.

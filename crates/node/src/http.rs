@@ -39,7 +39,7 @@ use crate::access::{self, Access, Guard, guard};
 use crate::body_memory::{BodyMemory, counted};
 use crate::browsers::{self, HostNames};
 use crate::collection_http;
-pub use crate::collection_http::{CollectionAnswer, LastRound};
+pub use crate::collection_http::{CollectionAnswer, LastRound, LostListAnswer};
 use crate::conditional::{self, Wanted};
 use crate::content_read::{self, Found, Reader};
 use crate::content_stream::{self, ContentError, Plan};

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use slotcast_member::Note;
 use slotcast_member::map::name_of;
+use slotcast_object::garbage::LostList;
 use slotcast_protocol::TargetId;
 use slotcast_store::{DiskError, Statistics, StoreStatus};
 use slotcast_units::Span;
@@ -130,6 +131,11 @@ impl Journal {
                 info!(epoch, state = name_of(*membership), "cluster map taken");
             }
             Note::HandedOver => info!("drained: may be stopped"),
+            Note::ListLost(LostList { list, key }) => {
+                let (bucket, object) = (key.slot.bucket.0, key.name.as_str());
+                let remedy = "`slotcast gc status` names the bucket: delete that version of the object, or bring back the targets that hold its list";
+                error!(%list, bucket, object, remedy, "a list of chunks is lost: no garbage is removed");
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use slotcast_lab::InputError;
-use slotcast_node::http::{CollectionAnswer, LastRound};
+use slotcast_node::http::{CollectionAnswer, LastRound, LostListAnswer};
 use slotcast_units::{Size, Span};
 
 use super::client::{Client, NodeOption};
@@ -118,6 +118,9 @@ fn awaited(status: &CollectionAnswer) -> String {
 
 fn told(last: &LastRound) -> String {
     let LastRound { round, removed_replicas, removed_bytes, .. } = *last;
+    if let Some(lost) = &last.lost {
+        return format!("round {round}: given up, nothing was removed: {}", told_of_list(lost));
+    }
     if last.given_up {
         return format!("round {round}: given up, nothing was removed");
     }
@@ -129,6 +132,24 @@ fn told(last: &LastRound) -> String {
     format!("round {round}: {removed_replicas} replicas removed, {size}{sat_out}")
 }
 
+fn told_of_list(lost: &LostListAnswer) -> String {
+    let LostListAnswer { list, bucket, bucket_number, object, upload } = lost;
+    let (whose, remedy) = match bucket {
+        Some(bucket) if *upload => {
+            (format!("an upload to slot://{bucket}/{object}"), "abort that upload")
+        }
+        Some(bucket) => (format!("slot://{bucket}/{object}"), "delete that version of the object"),
+        None => (
+            format!("\"{object}\" of bucket number {bucket_number}"),
+            "abort or delete what it is of",
+        ),
+    };
+    format!(
+        "{list}, of {whose}, cannot be read, and what it lists is not known.\n\
+         Bring back the targets that hold it, or {remedy} (docs/operate/garbage.md)"
+    )
+}
+
 /// Begins a round, and waits until it is over.
 fn round(client: &Client, longest: Span) -> Result<LastRound, Box<InputError>> {
     let before = client.get_json::<CollectionAnswer>(PATH)?.last;
@@ -137,7 +158,7 @@ fn round(client: &Client, longest: Span) -> Result<LastRound, Box<InputError>> {
     let answer = client.checked(request.send_empty())?;
     let mut status: CollectionAnswer = client.read_json(answer)?;
     loop {
-        if let Some(last) = status.last.filter(|last| Some(*last) != before) {
+        if let Some(last) = status.last.clone().filter(|last| Some(last) != before.as_ref()) {
             return Ok(last);
         }
         if began.elapsed() > Duration::from_nanos(longest.as_ns()) {

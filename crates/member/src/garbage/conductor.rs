@@ -242,7 +242,7 @@ impl Conductor {
             return;
         };
         self.heard = now;
-        page.roots.into_iter().for_each(|root| walk.add(root));
+        page.roots.into_iter().for_each(|(root, key)| walk.add_named(root, Some(key)));
         match page.next {
             Some(next) => marking.from = next,
             None => {

@@ -11,7 +11,7 @@ use slotcast_transport::{SurveyAbout, SurveySays};
 use slotcast_units::Time;
 
 use super::Member;
-use crate::effect::Effect;
+use crate::effect::{Effect, Note};
 use crate::garbage::{Around, Garbage, GarbageEffect};
 use crate::link::Link;
 use crate::mistake::Mistake;
@@ -99,6 +99,9 @@ impl Member {
                     }
                     GarbageEffect::Say(node, message) => {
                         self.write_letter(now, node, &Message::Garbage(message));
+                    }
+                    GarbageEffect::Lost(lost) => {
+                        self.outbox.effects.push(Effect::Note(Note::ListLost(lost)));
                     }
                     GarbageEffect::Fetch(walk, list) => self.fetch_list(now, walk, list),
                     GarbageEffect::Restore(walk, chunk, replicas) => {

@@ -9,8 +9,8 @@
 use std::collections::BTreeMap;
 
 use slotcast_object::{
-    Bucket, BucketId, Condition, Entry, From, Key, ListRequest, Listed, Name, NameFailure,
-    Operation, Outcome, Request, RequestKey, VersionId, Versioning,
+    Bucket, BucketId, Condition, Entry, From, Key, ListRequest, Listed, MAX_PAGE, Name,
+    NameFailure, Operation, Outcome, Request, RequestKey, VersionId, Versioning,
 };
 
 use super::believed::gone;
@@ -130,6 +130,21 @@ pub(crate) async fn buckets(
         Some(FoundBucket::new(listed.name, version.id, bucket))
     });
     Ok((found.collect(), next))
+}
+
+/// The bucket of this number, or that in which an upload is under way which is kept under this number.
+pub(crate) async fn bucket_of(node: &Node, id: BucketId) -> Result<Option<FoundBucket>> {
+    let mut from = Some(From::Start);
+    while let Some(begin) = from {
+        let (found, next) = buckets(node, "", begin, MAX_PAGE).await?;
+        let is_it =
+            |found: &FoundBucket| [found.bucket.id, found.bucket.id.uploads()].contains(&id);
+        if let Some(found) = found.into_iter().find(is_it) {
+            return Ok(Some(found));
+        }
+        from = next;
+    }
+    Ok(None)
 }
 
 /// Puts `bucket` in the place of what was found, if that is still there. Gives its version, or that of what is there

@@ -16,7 +16,7 @@ use slotcast_object::{
 pub(crate) use self::believed::{BelievedBuckets, believed, within};
 pub use self::buckets::FoundBucket;
 pub(crate) use self::buckets::{
-    amend_bucket, bucket, buckets, make_bucket, remove, set_versioning,
+    amend_bucket, bucket, bucket_of, buckets, make_bucket, remove, set_versioning,
 };
 pub use self::copy::CopyFrom;
 pub(crate) use self::copy::{CopyObject, copy};

@@ -40,4 +40,4 @@ mod walk;
 pub use crate::acceptor::roots::roots_of;
 pub use filter::Filter;
 pub use message::{Chunks, GarbageMessage, MAX_WAVE, Mark, Root, Swept, WaveId};
-pub use walk::{Walk, WalkEffect, WalkKind};
+pub use walk::{LostList, Walk, WalkEffect, WalkKind};

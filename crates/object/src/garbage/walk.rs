@@ -1,6 +1,7 @@
 //! Tells all nodes that may hold some content of each of its chunks.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::mem;
@@ -10,6 +11,7 @@ use slotcast_protocol::ChunkId;
 use slotcast_units::{Span, Time};
 
 use super::message::{Chunks, GarbageMessage, MAX_WAVE, Mark, Root, WaveId};
+use crate::key::Key;
 use crate::list::List;
 
 /// Lists that are fetched at a time.
@@ -55,8 +57,9 @@ pub struct Walk {
     id: u64,
     kind: WalkKind,
     patience: Span,
-    lists: VecDeque<ChunkId>,
-    fetching: BTreeMap<ChunkId, u32>,
+    lists: VecDeque<(ChunkId, Option<Arc<Key>>)>,
+    /// Lists that are being fetched: how often they were, and where they are named.
+    fetching: BTreeMap<ChunkId, (u32, Option<Arc<Key>>)>,
     ready: VecDeque<ChunkId>,
     /// On too few targets, with the wanted number; and which of those are being put again.
     to_restore: VecDeque<(ChunkId, u8)>,
@@ -68,7 +71,17 @@ pub struct Walk {
     due: Time,
     has_failed: bool,
     is_missing: bool,
+    lost: Option<LostList>,
     mistaken: bool,
+}
+
+/// A list that cannot be had, so that nobody knows what it lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostList {
+    /// The list.
+    pub list: ChunkId,
+    /// A register that names it, or a list that lists it.
+    pub key: Arc<Key>,
 }
 
 #[derive(Debug)]
@@ -103,6 +116,7 @@ impl Walk {
             due: Time::NEVER,
             has_failed: false,
             is_missing: false,
+            lost: None,
             mistaken: false,
         }
     }
@@ -117,10 +131,15 @@ impl Walk {
 
     /// This content belongs to it.
     pub fn add(&mut self, root: Root) {
+        self.add_named(root, None);
+    }
+
+    /// The same of content that a register names.
+    pub fn add_named(&mut self, root: Root, key: Option<Arc<Key>>) {
         self.ready.push_back(root.chunk);
         if root.is_list && !self.mistaken {
             // What a list lists comes before others, so that few are known and not read.
-            self.lists.push_front(root.chunk);
+            self.lists.push_front((root.chunk, key));
         }
     }
 
@@ -141,6 +160,11 @@ impl Walk {
     /// Some list cannot be had, or some chunk is nowhere.
     pub fn has_failed(&self) -> bool {
         self.has_failed
+    }
+
+    /// The list that cannot be had, if that is known and where it is named.
+    pub fn lost(&self) -> Option<&LostList> {
+        self.lost.as_ref()
     }
 
     /// Some chunk is nowhere, and all that may hold it have said so.
@@ -176,9 +200,9 @@ impl Walk {
         // A list has many parts: no more of them than are told next.
         while self.fetching.len() < MAX_FETCHES
             && self.ready.len() < MAX_WAVE
-            && let Some(list) = self.lists.pop_front()
+            && let Some((list, key)) = self.lists.pop_front()
         {
-            if self.fetching.insert(list, 1).is_none() {
+            if self.fetching.insert(list, (1, key)).is_none() {
                 effects.push(WalkEffect::Fetch(list));
             }
         }
@@ -243,26 +267,31 @@ impl Walk {
         content: Option<Bytes>,
         effects: &mut Vec<WalkEffect>,
     ) {
-        let Some(tries) = self.fetching.get_mut(&list) else { return };
+        let Some((tries, key)) = self.fetching.get_mut(&list) else { return };
+        let key = key.clone();
         let Some(content) = content else {
             match *tries < TRIES {
                 true => {
                     *tries += 1;
                     effects.push(WalkEffect::Fetch(list));
                 }
-                false => self.has_failed = true,
+                false => self.lose(list, key),
             }
             return;
         };
         self.fetching.remove(&list);
         let Some(content) = List::decode(&content) else {
             // Of another program, perhaps: what it lists is not known.
-            self.has_failed = true;
-            return;
+            return self.lose(list, key);
         };
         for part in (0..).map_while(|place| content.part(place)) {
-            self.add(part.address.into());
+            self.add_named(part.address.into(), key.clone());
         }
+    }
+
+    fn lose(&mut self, list: ChunkId, key: Option<Arc<Key>>) {
+        self.has_failed = true;
+        self.lost = self.lost.take().or(key.map(|key| LostList { list, key }));
     }
 
     /// Only these nodes are in the cluster map any more.
@@ -383,6 +412,28 @@ mod tests {
         assert!(walk.is_done() && !walk.has_failed());
         let all: BTreeSet<_> = [(0, 1), (0, 2), (0, 3), (0, 10), (0, 11), (1, 2), (1, 10)].into();
         assert_eq!(told, all);
+    }
+
+    #[test]
+    fn a_list_that_is_lost_is_told_with_its_name() {
+        let name = crate::Name::new("a/b").expect("a name");
+        let key = Arc::new(Key::of(crate::BucketId(7), 1, name));
+        let part = Part { address: Address::List(chunk(11)), length: 1 };
+        let mut walk = Walk::new(7, WalkKind::Mark(1, 1), Span::from_ms(1));
+        walk.add_named(Root { chunk: chunk(10), is_list: true }, Some(key.clone()));
+        let (mut effects, mut fetched) = (Vec::new(), 0);
+        walk.go_on(Time::ZERO, nodes, |_| false, &mut effects);
+        while let Some(effect) = effects.pop() {
+            if let WalkEffect::Fetch(list) = effect {
+                fetched += 1;
+                let content = (list == chunk(10)).then(|| list::encode(&[part]));
+                walk.fetched(list, content, &mut effects);
+                walk.go_on(Time::ZERO, nodes, |_| false, &mut effects);
+            }
+        }
+        assert!(walk.has_failed());
+        assert_eq!(fetched, 1 + TRIES);
+        assert_eq!(walk.lost(), Some(&LostList { list: chunk(11), key }));
     }
 
     #[test]

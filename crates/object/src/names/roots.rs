@@ -1,6 +1,7 @@
 //! Which content the registers of a group name.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use slotcast_protocol::GroupId;
@@ -35,10 +36,17 @@ pub struct RootsRequest {
 /// What a page of the registers of a group names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Roots {
-    /// In no order.
-    pub roots: Vec<Root>,
+    /// In no order, each with the register that names it.
+    pub roots: Vec<(Root, Arc<Key>)>,
     /// Where the next page begins; none after the last.
     pub next: Option<Vec<u8>>,
+}
+
+impl Roots {
+    fn add(&mut self, roots: Vec<Root>, key: Key) {
+        let key = Arc::new(key);
+        self.roots.extend(roots.into_iter().map(|root| (root, key.clone())));
+    }
 }
 
 /// Such a page, until it is known.
@@ -118,7 +126,7 @@ impl RootsRead {
         for (key, said) in all {
             let agree = said.len() == count && said.iter().all(|(ballot, _)| *ballot == said[0].0);
             match said.into_iter().next().filter(|_| agree) {
-                Some((_, roots)) => self.found.roots.extend(roots),
+                Some((_, roots)) => self.found.add(roots, key),
                 None => drop(self.reading.insert(key)),
             }
         }
@@ -134,7 +142,7 @@ impl RootsRead {
         if !self.reading.remove(key) {
             return Next::Waits;
         }
-        self.found.roots.extend(record.map(named).unwrap_or_default());
+        self.found.add(record.map(named).unwrap_or_default(), key.clone());
         if self.reading.is_empty() { self.done() } else { Next::Waits }
     }
 }
