@@ -43,6 +43,11 @@ fn versions_are_kept_listed_and_deleted() {
     assert_eq!(get("x").code(), (400, "InvalidArgument".into()));
 
     let listed = s3.done("GET /first?versions", &[], b"");
+    // The marker was made when it was, and not in 1970.
+    let days: Vec<String> =
+        listed.texts("LastModified").iter().map(|time| time[..10].to_owned()).collect();
+    assert!(days.len() == 4 && days.iter().all(|day| &day[..] > "2020"), "{days:?}");
+    assert!(!gone.header("last-modified").is_empty(), "{gone:?}");
     assert_eq!(listed.texts("Key").len(), 4);
     assert_eq!(listed.texts("IsLatest").iter().filter(|text| *text == "true").count(), 1);
     let (mut seen, mut more) = (Vec::new(), String::new());

@@ -187,8 +187,12 @@ mod tests {
 
     #[test]
     fn what_was_read_is_not_taken_back() {
-        let version =
-            Version { id: VersionId { change: 1, salt: 7 }, is_null: true, object: Some('a') };
+        let version = Version {
+            id: VersionId { change: 1, salt: 7 },
+            is_null: true,
+            object: Some('a'),
+            deleted_at: None,
+        };
         let unanswered = asked(0, u64::MAX, What::Change(put(7, Condition::Always), None));
         let seen = asked(1, 2, What::Read(Some(version)));
         let not_seen = |began, ended| asked(began, ended, What::Read(None));

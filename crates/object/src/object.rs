@@ -255,7 +255,12 @@ mod tests {
     fn content_has_the_same_hash_where_it_is_left_out() {
         let body = |body| {
             let object = Some(Entry::Object(Object { size: 3, body, ..Object::default() }));
-            Version { id: VersionId { change: 1, salt: 2 }, is_null: true, object }
+            Version {
+                id: VersionId { change: 1, salt: 2 },
+                is_null: true,
+                object,
+                deleted_at: None,
+            }
         };
         // As it was written before the hash was kept: the variant, and its one field.
         let before: Vec<u8> = [&[0x82, 0x00, 0x81, 0x43][..], b"abc"].concat();

@@ -324,7 +324,7 @@ impl Cluster {
         };
         let object = Object { size: number, ..Object::default() };
         let operation = match self.below(6) {
-            0 => Some(Operation::Delete),
+            0 => Some(Operation::Delete(0)),
             1 | 2 => None,
             _ => Some(Operation::Put(Entry::Object(object))),
         };
@@ -341,6 +341,7 @@ impl Cluster {
                 id: slotcast_object::VersionId { change: 0, salt: number },
                 is_null: false,
                 object: None,
+                deleted_at: None,
             })),
         };
         self.histories[name].push(Asked { began: now, ended: Time::NEVER, what });
@@ -517,6 +518,7 @@ fn a_listing_has_all_that_was_acknowledged_in_order() {
                     id: slotcast_object::VersionId { change: 0, salt: number },
                     is_null: false,
                     object: None,
+                    deleted_at: None,
                 })),
             });
             cluster.nodes[1].asked.insert(number, (now, n));

@@ -190,7 +190,7 @@ mod tests {
     fn record(recent: Vec<(RequestKey, Outcome)>) -> NameRecord {
         let id = VersionId { change: 3, salt: 4 };
         let object = Some(Entry::Object(object()));
-        let versions = vec![Version { id, is_null: true, object }];
+        let versions = vec![Version { id, is_null: true, object, deleted_at: None }];
         Record { born: RequestKey(1), change: 3, versions, recent }
     }
 

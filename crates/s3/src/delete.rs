@@ -232,8 +232,8 @@ mod tests {
         let id = |change| VersionId { change, salt: 1 };
         let object = Some(Entry::Object(Object { size: 5, ..Object::default() }));
         let versions = vec![
-            Version { id: id(2), is_null: false, object: None },
-            Version { id: id(1), is_null: true, object },
+            Version { id: id(2), is_null: false, object: None, deleted_at: None },
+            Version { id: id(1), is_null: true, object, deleted_at: None },
         ];
         Record { born: RequestKey(1), change: 2, versions, recent: Vec::new() }
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use axum::http::header::LAST_MODIFIED;
 use axum::http::{HeaderMap, HeaderValue};
 use s3s::dto::{
     ETag, GetObjectInput, GetObjectOutput, HeadObjectInput, HeadObjectOutput, PartNumber,
@@ -45,6 +46,11 @@ fn marker(error: S3Error, version: &Version<Entry>) -> S3Error {
     headers.insert("x-amz-delete-marker", HeaderValue::from_static("true"));
     if let Ok(value) = HeaderValue::try_from(version_text(version)) {
         headers.insert("x-amz-version-id", value);
+    }
+    if let Some(at) = version.deleted_at {
+        let mut text = Vec::new();
+        let _ = second_of(at).format(s3s::dto::TimestampFormat::HttpDate, &mut text);
+        headers.extend(HeaderValue::from_bytes(&text).map(|value| (LAST_MODIFIED, value)));
     }
     headers.insert("content-type", HeaderValue::from_static("application/xml"));
     error.set_headers(headers);

@@ -178,8 +178,8 @@ fn marker(one: &One, encoding: Encoding) -> DeleteMarkerEntry {
     entry.key = Some(encoding.of(one.name.as_str()));
     entry.version_id = Some(version_text(&one.version));
     entry.is_latest = Some(one.is_latest);
-    // A marker has no time of its own.
-    entry.last_modified = Some(time_of(0));
+    // One that an earlier program has made has no time.
+    entry.last_modified = Some(time_of(one.version.deleted_at.unwrap_or(0)));
     entry.owner = Some(owner());
     entry
 }

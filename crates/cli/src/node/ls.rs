@@ -55,7 +55,8 @@ pub(crate) struct Arguments {
 fn line(object: &ObjectAnswer, long: bool) -> String {
     let ObjectAnswer { name, version, size, modified, deleted, .. } = object;
     let (size, time) = match deleted {
-        Some(true) => ("deleted".into(), String::new()),
+        Some(true) if *modified == 0 => ("deleted".into(), String::new()),
+        Some(true) => ("deleted".into(), utc(*modified)),
         _ => (Size::from_bytes(*size).to_string(), utc(*modified)),
     };
     match long {

@@ -45,7 +45,7 @@ async fn say(node: &Node, key: Key, text: Option<Vec<u8>>, condition: Condition)
             let object = Object { size, body, modified: now_ms(), ..Object::default() };
             Operation::Put(Entry::Object(object))
         }
-        None => Operation::Delete,
+        None => Operation::Delete(now_ms()),
     };
     let request = Request { key: new_key()?, operation, condition, versioning: Versioning::Off };
     match objects::update(node, (key, request, None)).await? {

@@ -315,7 +315,7 @@ pub(crate) async fn remove(node: &Node, name: &Name, key: RequestKey) -> Result<
         let _ = replace(node, &sealed, new_key()?, &open).await;
         return Err(error);
     }
-    let deletion = (Operation::Delete, Condition::Is(sealed.version));
+    let deletion = (Operation::Delete(now_ms()), Condition::Is(sealed.version));
     match change(node, name, key, deletion).await? {
         Outcome::Deleted(_) => {
             node.believed.forget(name);

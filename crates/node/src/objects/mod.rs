@@ -207,7 +207,7 @@ pub(crate) async fn delete(
     version: Option<VersionId>,
     (key, condition): (RequestKey, Condition),
 ) -> Result<Outcome> {
-    let operation = version.map_or(Operation::Delete, Operation::DeleteVersion);
+    let operation = version.map_or(Operation::Delete(now_ms()), Operation::DeleteVersion);
     let request = Request { key, operation, condition, versioning: bucket.bucket.versioning };
     match update(node, (bucket.key(name), request, None)).await? {
         Outcome::ConditionFailed(latest) => Err(ObjectError::Condition(latest)),

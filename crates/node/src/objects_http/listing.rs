@@ -45,7 +45,7 @@ pub struct ObjectAnswer {
     pub version: String,
     /// Bytes of content.
     pub size: u64,
-    /// When it was put, in milliseconds since 1970; 0 of a marker.
+    /// When it was put, or deleted, in milliseconds since 1970; 0 of a marker that an earlier program has made.
     pub modified: u64,
     /// In a listing of all versions: whether the name stands for this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,7 +69,7 @@ fn answers(listed: ListedName, all: bool) -> impl Iterator<Item = ObjectAnswer> 
             name: name.to_string(),
             version: text_of(version.id),
             size: object.map_or(0, |object| object.size),
-            modified: object.map_or(0, |object| object.modified),
+            modified: object.map_or(version.deleted_at.unwrap_or(0), |object| object.modified),
             latest: all.then_some(place == 0),
             deleted: all.then_some(object.is_none()),
         })

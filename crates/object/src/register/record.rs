@@ -49,6 +49,10 @@ pub struct Version<O> {
     /// The object; none for a marker that says that the name was deleted.
     #[n(2)]
     pub object: Option<O>,
+    /// Of a marker: when the deletion was asked for, in milliseconds since 1970 on the clock of a node. None of an object,
+    /// and of markers that were made before it was kept. It decides nothing.
+    #[n(3)]
+    pub deleted_at: Option<u64>,
 }
 
 /// What a register of a name says.
@@ -112,8 +116,9 @@ pub enum Versioning {
 pub enum Operation<O> {
     /// It names this object from now on.
     Put(O),
-    /// It names no object from now on; earlier versions stay where the bucket keeps them.
-    Delete,
+    /// It names no object from now on; earlier versions stay where the bucket keeps them. Asked for at this time, as
+    /// [`Version::deleted_at`] has it.
+    Delete(u64),
     /// This version is no more; what was before it is the latest if it was.
     DeleteVersion(VersionId),
     /// This version says the latter of its object, and keeps its identity, if it said the former: what is said beside the
@@ -202,10 +207,10 @@ impl<O: Clone + PartialEq> Request<O> {
         let before = record.map_or(&[][..], |record| &record.versions);
         let (versions, outcome) = match &self.operation {
             Operation::Put(object) => {
-                let versions = self.on_top(before, id, Some(object.clone()));
+                let versions = self.on_top(before, id, (Some(object.clone()), None));
                 (versions, Outcome::Stored(id))
             }
-            Operation::Delete => match self.versioning {
+            Operation::Delete(at) => match self.versioning {
                 Versioning::Off if before.is_empty() => {
                     return Decision::Answer(Outcome::NothingToDelete);
                 }
@@ -213,7 +218,10 @@ impl<O: Clone + PartialEq> Request<O> {
                 Versioning::Off if before.iter().all(|version| version.is_null) => {
                     (Vec::new(), Outcome::Deleted(None))
                 }
-                _ => (self.on_top(before, id, None), Outcome::Deleted(Some(id))),
+                _ => {
+                    let marker = (None, Some(*at));
+                    (self.on_top(before, id, marker), Outcome::Deleted(Some(id)))
+                }
             },
             Operation::DeleteVersion(version) => {
                 let left: Vec<_> = before.iter().filter(|v| v.id != *version).cloned().collect();
@@ -245,9 +253,14 @@ impl<O: Clone + PartialEq> Request<O> {
     }
 
     /// The versions `before` with a new one, which replaces the null version unless the bucket keeps all.
-    fn on_top(&self, before: &[Version<O>], id: VersionId, object: Option<O>) -> Vec<Version<O>> {
+    fn on_top(
+        &self,
+        before: &[Version<O>],
+        id: VersionId,
+        (object, deleted_at): (Option<O>, Option<u64>),
+    ) -> Vec<Version<O>> {
         let is_null = self.versioning != Versioning::On;
-        let mut versions = alloc::vec![Version { id, is_null, object }];
+        let mut versions = alloc::vec![Version { id, is_null, object, deleted_at }];
         versions.extend(before.iter().filter(|v| !(is_null && v.is_null)).cloned());
         versions
     }

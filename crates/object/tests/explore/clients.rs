@@ -122,7 +122,7 @@ impl Client {
                 };
                 (Operation::Put(letter), condition, of, letter)
             }
-            Act::Delete(of) => (Operation::Delete, Condition::Always, of, ' '),
+            Act::Delete(of) => (Operation::Delete(0), Condition::Always, of, ' '),
             Act::Read => {
                 let read = Read::new(self.voters.clone(), self.epoch, proposer);
                 self.doing = Some(Doing::Read(read));

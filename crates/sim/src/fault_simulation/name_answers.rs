@@ -313,7 +313,7 @@ fn line(asked: &Asked<Entry>) -> String {
         What::Change(request, told) => {
             let operation = match &request.operation {
                 slotcast_object::Operation::Put(_) => "put",
-                slotcast_object::Operation::Delete => "delete",
+                slotcast_object::Operation::Delete(_) => "delete",
                 slotcast_object::Operation::DeleteVersion(_) => "delete version",
                 slotcast_object::Operation::Replace(..) => "replace",
             };

@@ -168,7 +168,7 @@ impl Cluster {
             1..6 => Wanted::Read,
             6..8 => {
                 let condition = self.names.condition(name);
-                self.change(name, Operation::Delete, condition, None)
+                self.change(name, Operation::Delete(0), condition, None)
             }
             _ => {
                 let condition = self.names.condition(name);

@@ -147,7 +147,7 @@ impl Cluster {
                 let Some(made) = of.made else { return };
                 update(change(Operation::Put(says(true)), Condition::Is(made)))
             }
-            Step::Delete(sealed) => update(change(Operation::Delete, Condition::Is(*sealed))),
+            Step::Delete(sealed) => update(change(Operation::Delete(0), Condition::Is(*sealed))),
             Step::Look(from, _) => {
                 let request = ListRequest {
                     bucket: of.id,

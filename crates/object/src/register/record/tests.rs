@@ -7,8 +7,9 @@ use proptest::prelude::*;
 
 use super::{
     Condition, Decision, MAX_RECENT, MAX_VERSIONS, Operation, Outcome, Record, Request, RequestKey,
-    VersionId, Versioning,
+    Version, VersionId, Versioning,
 };
+use crate::code;
 
 fn request(key: u128, operation: Operation<char>) -> Request<char> {
     Request {
@@ -45,10 +46,10 @@ fn a_retry_has_the_first_answer_whatever_came_between() {
     assert_eq!(carry_out(&mut record, &create), first);
     assert_eq!(record, before, "a retry changes nothing");
     // A deletion is remembered, too, also where it left nothing.
-    let delete = request(3, Operation::Delete);
+    let delete = request(3, Operation::Delete(0));
     assert_eq!(carry_out(&mut record, &delete), Outcome::Deleted(None));
     assert_eq!(carry_out(&mut record, &delete), Outcome::Deleted(None));
-    assert_eq!(carry_out(&mut record, &request(4, Operation::Delete)), Outcome::NothingToDelete);
+    assert_eq!(carry_out(&mut record, &request(4, Operation::Delete(0))), Outcome::NothingToDelete);
 }
 
 #[test]
@@ -73,7 +74,7 @@ fn a_name_keeps_so_many_versions_and_no_more() {
         ));
     }
     let before = record.clone();
-    for operation in [Operation::Put('b'), Operation::Delete] {
+    for operation in [Operation::Put('b'), Operation::Delete(0)] {
         assert_eq!(carry_out(&mut record, &on(most, operation)), Outcome::TooManyVersions);
     }
     assert_eq!(record, before);
@@ -127,7 +128,7 @@ fn conditions_are_those_of_the_latest_version() {
         Outcome::ConditionFailed(Some(_))
     ));
     // A marker of deletion names no object.
-    let delete = Request { versioning: Versioning::On, ..request(7, Operation::Delete) };
+    let delete = Request { versioning: Versioning::On, ..request(7, Operation::Delete(0)) };
     assert!(matches!(carry_out(&mut record, &delete), Outcome::Deleted(Some(_))));
     assert_eq!(carry_out(&mut record, &put(Condition::Present, 8)), none);
 }
@@ -160,7 +161,7 @@ proptest! {
         let steps = wishes.chain(steps.into_iter().map(|(v, put)| (if off { 0 } else { v.max(1) }, put)));
         for (key, (versioning, put)) in (1..).zip(steps) {
             let versioning = [Versioning::Off, Versioning::On, Versioning::Suspended][usize::from(versioning)];
-            let operation = put.map_or(Operation::Delete, Operation::Put);
+            let operation = put.map_or(Operation::Delete(0), Operation::Put);
             carry_out(&mut record, &Request { versioning, ..request(key, operation) });
             if !(versioning == Versioning::Off && put.is_none() && versions.is_empty()) {
                 model(&mut versions, versioning, put);
@@ -188,4 +189,19 @@ proptest! {
         let again = request(1001, Operation::DeleteVersion(deleted));
         prop_assert_eq!(carry_out(&mut Some(record), &again), Outcome::NothingToDelete);
     }
+}
+
+#[test]
+fn a_marker_says_when_and_one_of_before_says_nothing() {
+    let mut record = None;
+    carry_out(&mut record, &request(1, Operation::Put('a')));
+    let delete = Request { versioning: Versioning::On, ..request(2, Operation::Delete(77)) };
+    carry_out(&mut record, &delete);
+    let times: Vec<_> =
+        record.iter().flat_map(|record| &record.versions).map(|v| v.deleted_at).collect();
+    assert_eq!(times, [Some(77), None]);
+    // As it was written before there was a time: three fields.
+    let before = code::encode(&(VersionId { change: 1, salt: 2 }, true, None::<u8>));
+    let read = code::decode::<Version<u8>>(&before).expect("it is read");
+    assert_eq!((read.object, read.deleted_at), (None, None));
 }
