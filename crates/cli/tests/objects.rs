@@ -224,3 +224,51 @@ fn pages_have_every_name_once_and_in_order() {
         Some(names.iter().filter(|n| n.starts_with("b/") && n.as_str() > "b/50").count())
     );
 }
+
+/// Checksums that are announced are compared before anybody sees the object, and given back.
+#[test]
+fn checksums_are_compared_and_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let served = Served::start(&folder.path().join("data"), &["--targets", "3"]);
+    served.says(&["mb", "slot://b"]);
+    // In the register, one chunk, several.
+    for (name, length) in [("short", 9), ("chunk", 30_000), ("long", 1_500_000)] {
+        let mut body = content(length, 3);
+        if name == "short" {
+            body = b"123456789".to_vec();
+        }
+        let put = |headers: &str| served.ask(&format!("PUT /v2/b/{name}"), headers, &body);
+        let wrong = put("Content-Digest: crc32c=:AAAAAA==:\r\n");
+        assert!(wrong.status() == 400 && wrong.error().contains("crc32c"), "{wrong:?}");
+        let none = served.ask(&format!("HEAD /v2/b/{name}"), "", b"");
+        assert_eq!(none.status(), 404, "what does not fit is not stored");
+        let wanted = put("Want-Repr-Digest: crc32c=1, crc64nvme=1, sha-256=1, md5=1\r\n");
+        assert_eq!(wanted.status(), 200, "{wanted:?}");
+        // Heads of answers are in lower case here, and base64 is not: the description has them as they are.
+        let described = served.ask(&format!("GET /v2/b/{name}?describe=true"), "", b"").json();
+        let digests = described["digests"].as_object().expect("they are there").clone();
+        assert_eq!(digests.len(), 4, "{digests:?}");
+        if name == "short" {
+            assert_eq!(digests["crc32c"], "4waSgw==");
+            assert_eq!(digests["crc64nvme"], "rosUhgp5mIg=");
+            assert_eq!(digests["md5"], "JfnnlDI7RTiF9RgfG2JNCw==");
+            assert_eq!(digests["sha-256"], "FeKw08M4keuw8e9gnsQZQgwg4yDOlMZfvIwzEkSOsiU=");
+        }
+        let all: Vec<String> = digests
+            .iter()
+            .map(|(name, value)| format!("{name}=:{}:", value.as_str().expect("text")))
+            .collect();
+        let again = put(&format!("Repr-Digest: {}\r\n", all.join(", ")));
+        assert_eq!(again.status(), 200, "{again:?}");
+        for line in [format!("GET /v2/b/{name}"), format!("HEAD /v2/b/{name}")] {
+            let answer = served.ask(&line, "", b"");
+            assert!(answer.head.contains("\r\nrepr-digest: md5=:"), "{answer:?}");
+        }
+        let copied = served.ask(&format!("PUT /v2/b/copy?from=b/{name}"), "", b"");
+        assert_eq!(copied.status(), 200, "{copied:?}");
+        let described = served.ask("GET /v2/b/copy?describe=true", "", b"").json();
+        assert_eq!(described["digests"].as_object(), Some(&digests));
+    }
+    let unknown = served.ask("PUT /v2/b/x", "Content-Digest: sha-512=:AAAA:\r\n", b"x");
+    assert!(unknown.status() == 400 && unknown.error().contains("sha-512"), "{unknown:?}");
+}

@@ -3,6 +3,7 @@
 use crc_fast::CrcAlgorithm;
 use data_encoding::BASE64;
 use s3s::{S3Result, s3_error};
+use slotcast_node::Checksum;
 use slotcast_object::Checksums;
 
 /// How a checksum is computed.
@@ -49,14 +50,20 @@ impl Algorithm {
         }
     }
 
+    /// The same, as a node computes it.
+    pub(crate) fn checksum(self) -> Checksum {
+        match self {
+            Algorithm::Crc32 => Checksum::Crc32,
+            Algorithm::Crc32c => Checksum::Crc32c,
+            Algorithm::Crc64 => Checksum::Crc64Nvme,
+            Algorithm::Sha1 => Checksum::Sha1,
+            Algorithm::Sha256 => Checksum::Sha256,
+        }
+    }
+
     /// Bytes of its value.
     pub(crate) fn length(self) -> usize {
-        match self {
-            Algorithm::Crc32 | Algorithm::Crc32c => 4,
-            Algorithm::Crc64 => 8,
-            Algorithm::Sha1 => 20,
-            Algorithm::Sha256 => 32,
-        }
+        self.checksum().length()
     }
 
     /// How the checksum of two contents that follow each other is found from theirs, if it is.
@@ -71,24 +78,12 @@ impl Algorithm {
 
     /// Its value among `checksums`.
     pub(crate) fn of(self, checksums: &Checksums) -> Option<Vec<u8>> {
-        match self {
-            Algorithm::Crc32 => checksums.crc32.map(|value| value.to_be_bytes().to_vec()),
-            Algorithm::Crc32c => checksums.crc32c.map(|value| value.to_be_bytes().to_vec()),
-            Algorithm::Crc64 => checksums.crc64.map(|value| value.to_be_bytes().to_vec()),
-            Algorithm::Sha1 => checksums.sha1.map(|value| value.to_vec()),
-            Algorithm::Sha256 => checksums.sha256.map(|value| value.to_vec()),
-        }
+        self.checksum().of(checksums)
     }
 
     /// Puts a value of the right length among `checksums`.
     pub(crate) fn set(self, checksums: &mut Checksums, value: &[u8]) {
-        match self {
-            Algorithm::Crc32 => checksums.crc32 = value.try_into().ok().map(u32::from_be_bytes),
-            Algorithm::Crc32c => checksums.crc32c = value.try_into().ok().map(u32::from_be_bytes),
-            Algorithm::Crc64 => checksums.crc64 = value.try_into().ok().map(u64::from_be_bytes),
-            Algorithm::Sha1 => checksums.sha1 = value.try_into().ok(),
-            Algorithm::Sha256 => checksums.sha256 = value.try_into().ok(),
-        }
+        self.checksum().set(checksums, value);
     }
 
     /// The value that a header has.

@@ -12,6 +12,7 @@ use slotcast_object::{Object, Outcome};
 use slotcast_protocol::Claim;
 
 use super::description::{self, ObjectDescription};
+use super::digests::{self, Announced};
 use super::{bad_request, condition, name, request_key, version};
 use crate::content_read::Found;
 use crate::content_stream::{ContentError, Plan};
@@ -71,7 +72,7 @@ pub(super) async fn put_object(
         if plan.length != Some(0) {
             return Err(bad_request("a copy has no content of its own"));
         }
-        if description::has_any(&headers) {
+        if description::has_any(&headers) || digests::has_any(&headers) {
             return Err(bad_request("what is said of a copy is what is said of its source"));
         }
         let from = objects::bucket(node, &from).await?;
@@ -85,9 +86,10 @@ pub(super) async fn put_object(
             return Err(bad_request("from_version needs from"));
         }
         let object = Object { modified: objects::now_ms(), ..description::of_headers(&headers)? };
+        let announced = Announced::of(&headers)?;
         let bucket = objects::believed(node, &bucket_name).await?;
-        let put = PutObject { key, condition, object, seal: None };
-        let content = body.into_data_stream();
+        let (content, seal) = announced.pass(body.into_data_stream());
+        let put = PutObject { key, condition, object, seal };
         let put = objects::put(node, memory, (&bucket, &object_name), put, plan, content).await;
         put.map(|stored| (stored.version, stored.object, None))
     };
@@ -110,7 +112,9 @@ pub(super) async fn put_object(
         from_version: from_version.map(text_of),
     };
     let tag = super::tag(version);
-    Ok(([(header::ETAG, tag)], Json(answer)).into_response())
+    let mut response = ([(header::ETAG, tag)], Json(answer)).into_response();
+    response.headers_mut().extend(digests::header(&object).map(|value| (digests::NAME, value)));
+    Ok(response)
 }
 
 #[derive(Deserialize)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use slotcast_object::{Body, Object};
 use slotcast_protocol::ChunkId;
 
-use super::{bad_request, tag};
+use super::{bad_request, digests, tag};
 use crate::content_hash::ContentHash;
 use crate::http::Problem;
 use crate::objects::{FoundObject, check_metadata, text_of};
@@ -100,6 +100,7 @@ pub(super) fn headers(found: &FoundObject) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let ascii = |text: String| HeaderValue::try_from(text).expect("it is ASCII");
     headers.insert(header::ETAG, tag(found.version));
+    headers.extend(digests::header(object).map(|value| (digests::NAME, value)));
     headers.insert(CONTENT, ascii(address(object).to_string()));
     for (key, value) in &object.metadata {
         let name = match key.strip_prefix(':') {
@@ -145,12 +146,17 @@ pub struct ObjectDescription {
     pub metadata: BTreeMap<String, String>,
     /// Its tags.
     pub tags: BTreeMap<String, String>,
+    /// Checksums of its content that are kept, in base64, by their names in `Repr-Digest`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub digests: BTreeMap<String, String>,
 }
 
 impl ObjectDescription {
     pub(super) fn of(name: String, found: FoundObject, replicas: Option<u8>) -> ObjectDescription {
         let FoundObject { version, is_latest, object } = found;
         let content = address(&object).to_string();
+        let digests = digests::known(&object);
+        let digests = digests.map(|(name, value)| (name.to_owned(), value)).collect();
         let (mut headers, mut metadata) = (BTreeMap::new(), BTreeMap::new());
         for (key, value) in object.metadata {
             match key.strip_prefix(':') {
@@ -171,6 +177,7 @@ impl ObjectDescription {
             headers,
             metadata,
             tags: object.tags,
+            digests,
         }
     }
 }

@@ -20,6 +20,7 @@
 mod buckets;
 mod content;
 mod description;
+mod digests;
 mod listing;
 
 use axum::Router;
