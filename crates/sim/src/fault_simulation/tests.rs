@@ -192,7 +192,7 @@ fn mistakes_about_agreement_are_found() {
 
 #[test]
 fn mistakes_about_names_are_found() {
-    find(Mistake::RowsAcknowledgeBeforeFlush, 100, 1, "cannot be explained");
+    find(Mistake::RowsAcknowledgeBeforeFlush, 200, 2, "cannot be explained");
     find(Mistake::WipedRowsKeepTheirIdentity, 1000, 1, "cannot be explained");
     find(Mistake::Of(Of::SettlesUnmoved), 1000, 1, "cannot be explained");
     find(Mistake::OneSalt, 1000, 1, "cannot be explained");
