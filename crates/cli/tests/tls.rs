@@ -16,6 +16,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use served::{PATIENCE, Served, said};
@@ -87,7 +88,12 @@ fn commands_and_curl_speak_tls_and_believe_whom_they_are_told_to() {
     let data = folder.path().join("data");
     let node = start(&data, &["--tls-self-signed"]);
     let url = format!("https://{}/v2/", node.served.node);
-    assert!(node.trusting(&[&url]).contains("\"first\""));
+    // The first bucket is made when voters are there.
+    let begun = Instant::now();
+    while !node.trusting(&[&url]).contains("\"first\"") {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the first bucket is made soon");
+        thread::sleep(Duration::from_millis(50));
+    }
     assert!(node.trusting(&["--tls-max", "1.2", &url]).contains("\"first\""));
     assert!(!node.curl(&[&url]).status.success(), "nobody has signed the certificate");
     let old = node.curl(&["-k", "--tls-max", "1.1", "--ciphers", "DEFAULT@SECLEVEL=0", &url]);
