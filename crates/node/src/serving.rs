@@ -174,16 +174,18 @@ async fn serve_until(
         let router = router(objects.clone(), access.clone());
         doors.push(Door::new(asynchronous(listener)?, router, courtesy).with_tls(tls.clone()));
     }
-    drop((objects, access));
+    drop(objects);
     ready();
     let stop = async move {
         stop.await;
         feed.stop();
     };
-    tokio::select! {
+    let served = tokio::select! {
         served = connections::serve(doors, (serving, metrics, audit), stop) => Ok(served?),
-        () = failed => Err(ServeError::Panicked),
-    }
+        () = failed => return Err(ServeError::Panicked),
+    };
+    access.stop().await;
+    served
 }
 
 /// A node that serves HTTP until this is dropped.

@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 use super::{Access, LIFE, users};
 
@@ -39,7 +40,8 @@ pub(super) struct Knowledge {
 struct State {
     there_are: Option<bool>,
     asked: Option<Instant>,
-    is_asking: bool,
+    /// What asks at present.
+    asking: Option<JoinHandle<()>>,
     changes: u64,
 }
 
@@ -80,23 +82,30 @@ impl Access {
     async fn look(&self, waits: bool, needs_names: bool) -> Option<bool> {
         let knowledge = &self.inner.knowledge;
         let mut answers = knowledge.answers.subscribe();
-        let (known, is_new, asks) = {
+        let known = {
             let mut state = knowledge.state();
-            let is_new = state.asked.is_some_and(|asked| asked.elapsed() < LIFE);
-            let asks = !is_new && !std::mem::replace(&mut state.is_asking, true);
-            (state.there_are, is_new, asks)
+            if state.asked.is_some_and(|asked| asked.elapsed() < LIFE) {
+                return state.there_are;
+            }
+            if state.asking.is_none() {
+                let access = self.clone();
+                state.asking = Some(tokio::spawn(async move { access.ask().await }));
+            }
+            state.there_are
         };
-        if is_new {
-            return known;
-        }
-        if asks {
-            let access = self.clone();
-            tokio::spawn(async move { access.ask().await });
-        }
         if waits && (needs_names || known.is_some()) {
             let _ = tokio::time::timeout(PATIENCE, answers.changed()).await;
         }
         knowledge.state().there_are
+    }
+
+    /// Nothing is asked any more, and the node is let go.
+    pub(crate) async fn stop(&self) {
+        let asking = self.inner.knowledge.state().asking.take();
+        if let Some(asking) = asking {
+            asking.abort();
+            let _ = asking.await;
+        }
     }
 
     async fn ask(&self) {
@@ -104,7 +113,7 @@ impl Access {
         let (begun, changes) = (Instant::now(), knowledge.state().changes);
         let found = users::any(&self.inner.node).await;
         let mut state = knowledge.state();
-        state.is_asking = false;
+        state.asking = None;
         match found {
             Ok(there_are) => state.there_are = Some(there_are),
             Err(error) => tracing::debug!(%error, "whether there are users is not known"),

@@ -10,6 +10,7 @@ use super::error::AccessError;
 use super::keys::{Keys, Secret};
 use super::record::{Attached, KeyOfUser, KeyRecord, MAX_KEYS, UserRecord, check_name};
 use super::sealing::{MasterKey, Whose};
+use crate::cluster::MapSource;
 use crate::node::Node;
 use crate::objects::{self, ObjectError, new_key, now_ms};
 
@@ -70,8 +71,18 @@ async fn page(node: &Node, from: From, limit: u32) -> Result<(Vec<String>, Optio
     Ok((listed.names.into_iter().map(|listed| listed.name.to_string()).collect(), listed.next))
 }
 
+/// Whether names can never be kept: who votes about them stands in the cluster map, and nodes cannot write into a file.
+async fn keeps_no_names(node: &Node) -> bool {
+    let is_in_file = matches!(node.map_source(), Some(MapSource::File(_)));
+    let map = node.map().await.ok().flatten();
+    is_in_file && map.is_some_and(|map| map.voters.is_empty())
+}
+
 /// Whether there is any user.
 pub(super) async fn any(node: &Node) -> Result<bool> {
+    if keeps_no_names(node).await {
+        return Ok(false);
+    }
     let mut from = Some(From::Start);
     while let Some(begin) = from {
         let (names, next) = page(node, begin, 1).await?;
