@@ -49,6 +49,16 @@ fn put() -> Request<Entry> {
     }
 }
 
+/// The same with a held put, what it asks, and what the cluster map says next: that the voters' round has begun.
+fn prepared(groups: &GroupMap) -> (Names, Rosters, Vec<NamesEffect>) {
+    let mut names = names(groups);
+    let collection = Collection { round: ROUND, by: 0 };
+    let later = Rosters { collection, epoch: 2, ..names.rosters().clone() };
+    let mut effects = Vec::new();
+    names.prepare(Time::ZERO, 1, (key(), put(), None), groups, &mut effects);
+    (names, later, effects)
+}
+
 /// All voters say that they know of a later round.
 fn refuse(questions: Vec<NamesEffect>, names: &mut Names, groups: &GroupMap) -> Vec<NamesEffect> {
     let mut effects = Vec::new();
@@ -73,14 +83,7 @@ fn touches(effects: &[NamesEffect]) -> Vec<(u64, Root)> {
 #[test]
 fn what_is_on_its_way_is_touched_when_it_is_stored() {
     let groups = GroupMap::new(3, 3, 1).expect("a group");
-    let mut names = names(&groups);
-    let later = Rosters {
-        collection: Collection { round: ROUND, by: 0 },
-        epoch: 2,
-        ..names.rosters().clone()
-    };
-    let mut effects = Vec::new();
-    names.prepare(Time::ZERO, 1, (key(), put(), None), &groups, &mut effects);
+    let (mut names, later, effects) = prepared(&groups);
     assert!(!effects.is_empty(), "voters are asked while the chunk is on its way");
     let effects = refuse(effects, &mut names, &groups);
     assert_eq!(touches(&effects), [], "it is on its way");
@@ -100,14 +103,7 @@ fn what_is_on_its_way_is_touched_when_it_is_stored() {
 #[test]
 fn what_is_stored_is_touched_at_once() {
     let groups = GroupMap::new(3, 3, 1).expect("a group");
-    let mut names = names(&groups);
-    let later = Rosters {
-        collection: Collection { round: ROUND, by: 0 },
-        epoch: 2,
-        ..names.rosters().clone()
-    };
-    let mut effects = Vec::new();
-    names.prepare(Time::ZERO, 1, (key(), put(), None), &groups, &mut effects);
+    let (mut names, later, effects) = prepared(&groups);
     names.release(Time::ZERO, 1, &groups, &mut Vec::new());
     let effects = refuse(effects, &mut names, &groups);
     assert_eq!(touches(&effects), [], "its node knows of no such round yet");
