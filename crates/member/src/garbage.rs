@@ -2,6 +2,7 @@
 
 mod conductor;
 mod generations;
+mod uploads;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -19,6 +20,7 @@ use crate::mistake::Mistake;
 use crate::status::{CollectionEnd, CollectionStatus};
 use conductor::{Conductor, Ends};
 use generations::Generations;
+use uploads::Uploads;
 
 /// What the collection wants of the member around it.
 #[derive(Debug)]
@@ -78,8 +80,8 @@ pub(crate) struct Garbage {
     conductor: Option<Conductor>,
     walks: BTreeMap<u64, (Walk, Purpose)>,
     walked: u64,
-    /// The chunks of uploads under way.
-    uploads: BTreeMap<u64, Vec<ChunkId>>,
+    /// Content on its way, and not named yet.
+    uploads: Uploads,
     sweep: Option<Sweep>,
     /// When this node begins a round, unless another one has.
     next_round: Time,
@@ -111,7 +113,7 @@ impl Garbage {
             conductor: None,
             walks: BTreeMap::new(),
             walked: 0,
-            uploads: BTreeMap::new(),
+            uploads: Uploads::default(),
             sweep: None,
             next_round: Time::NEVER,
             is_wanted: false,
@@ -188,13 +190,13 @@ impl Garbage {
     /// A chunk of an upload is put.
     pub(crate) fn upload(&mut self, upload: u64, chunk: ChunkId) {
         if self.mistake != Some(Mistake::ForgetsUploads) {
-            self.uploads.entry(upload).or_default().push(chunk);
+            self.uploads.upload(upload, chunk);
         }
     }
 
-    /// An upload is named, or given up.
-    pub(crate) fn upload_ended(&mut self, upload: u64) {
-        self.uploads.remove(&upload);
+    /// What is on its way.
+    pub(crate) fn uploads(&mut self) -> &mut Uploads {
+        &mut self.uploads
     }
 
     fn begin_walk(&mut self, kind: WalkKind, purpose: Purpose) -> &mut Walk {
@@ -423,7 +425,7 @@ impl Garbage {
             self.generations.open(round);
             self.sweep = None;
             self.put_off(now, around.nodes.range(..self.node).count());
-            let chunks: BTreeSet<ChunkId> = self.uploads.values().flatten().copied().collect();
+            let chunks = self.uploads.chunks();
             if !chunks.is_empty() {
                 let walk = self.begin_walk(WalkKind::TouchAgain, Purpose::Uploads);
                 chunks.into_iter().for_each(|chunk| walk.add(Root { chunk, is_list: false }));

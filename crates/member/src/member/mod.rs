@@ -222,7 +222,7 @@ impl Member {
             }
             Input::UploadEnded(upload) => {
                 if let Some(garbage) = &mut self.garbage {
-                    garbage.upload_ended(upload);
+                    garbage.uploads().upload_ended(upload);
                 }
             }
             Input::Collect => self.collect(now),

@@ -59,7 +59,10 @@ impl Member {
                 }
                 NamingEffect::Ask(question) => self.ask_voter(now, question),
                 NamingEffect::Say(node, message) => self.write_letter(now, node, &message),
-                NamingEffect::Answer(number, answer) => self.reply(number, Answer::Names(answer)),
+                NamingEffect::Answer(number, answer) => {
+                    self.name_of_put_ended(number);
+                    self.reply(number, Answer::Names(answer));
+                }
                 NamingEffect::Own(number, answer) => self.voter_said(now, number, answer),
                 NamingEffect::Touch(task, root) => self.touch_for(now, task, root),
             }
@@ -105,6 +108,9 @@ impl Member {
             return self.reply(number, Answer::Names(answer));
         }
         self.named.insert(number);
+        if let Some(garbage) = &mut self.garbage {
+            garbage.uploads().put(number, content.chunk());
+        }
         self.with_names(now, |naming, member| naming.prepare(now, number, change, &member.groups));
         if self.errs(Mistake::NamesBeforeStored) {
             self.with_names(now, |naming, member| {
@@ -131,9 +137,17 @@ impl Member {
         });
         // Nobody is told twice: the condition may not have held.
         if let Some(failure) = failure.filter(|_| is_open) {
+            self.name_of_put_ended(number);
             self.reply(number, Answer::Put(Err(failure)));
         }
         true
+    }
+
+    /// The name of a put is decided, or never will be: rounds of collection need not touch its chunk any more.
+    fn name_of_put_ended(&mut self, number: RequestNumber) {
+        if let Some(garbage) = &mut self.garbage {
+            garbage.uploads().put_ended(number);
+        }
     }
 
     /// An operation on rows has ended.

@@ -88,8 +88,11 @@ impl Names {
         let Upload::Touches(root, _) = task.upload else { return };
         let round = match (round, &task.machine) {
             (Ok(round), _) => Ok(round),
-            (Err(failure), Machine::Waiting(..)) => Err(failure),
-            (Err(_), machine) => Err(machine.failure()),
+            (Err(failure), machine) => Err(match machine.failure() {
+                // Nothing was proposed: what is missing is the whole truth.
+                NameFailure::Unavailable => failure,
+                of_machine => of_machine,
+            }),
         };
         let Ok(round) = round else {
             let failure = round.err().unwrap_or(NameFailure::Unavailable);
