@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use slotcast_engine::Agenda;
-use slotcast_member::{Input, Request, RequestNumber};
+use slotcast_member::{Input, Request, RequestNumber, StorageTarget};
 use slotcast_object::garbage::{Root, roots_of};
 use slotcast_object::list::{self, Part};
 use slotcast_object::{Address, Body, NameRequest, Operation, Voters};
@@ -265,7 +265,9 @@ impl Cluster {
         {
             return None;
         }
-        let mut held = targets().filter(|target| target.is_open()).flat_map(|target| {
+        // A target that cannot write removes nothing before it is started anew.
+        let can_remove = |target: &&StorageTarget| target.is_open() && !target.has_failed();
+        let mut held = targets().filter(can_remove).flat_map(|target| {
             let is_garbage = |chunk: &ChunkId| target.is_for_names(chunk) && !named.contains(chunk);
             target.chunks().filter(is_garbage).map(|chunk| (target.id(), chunk)).collect::<Vec<_>>()
         });
