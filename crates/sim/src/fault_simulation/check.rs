@@ -193,11 +193,19 @@ impl Cluster {
                 let counts = |chunk: &ChunkId| {
                     host.target(*target).is_some_and(|target| target.wanted(chunk).is_some())
                 };
-                for (chunk, wanted) in readable(self.plan.store(disk.identity()), disk.disk.clone())
-                {
+                let readable = readable(self.plan.store(disk.identity()), disk.disk.clone());
+                for (chunk, wanted) in &readable {
                     // What the target itself does not take for stored is not, whatever is on its disk.
-                    let of_chunk = replicas.entry(chunk).or_default();
-                    of_chunk.extend(Some(wanted).filter(|_| counts(&chunk)));
+                    let of_chunk = replicas.entry(*chunk).or_default();
+                    of_chunk.extend(Some(*wanted).filter(|_| counts(chunk)));
+                }
+                // Nobody starts a node anew of which a disk has failed. While that still answers, damage to the headers of
+                // its records shows at the next start only: until then nobody can know.
+                if let Some(target) = host.target(*target).filter(|_| disk.is_dead) {
+                    let harmed = target.chunks().filter(|chunk| disk.disk.excuses(chunk));
+                    for chunk in harmed.filter(|chunk| readable.iter().all(|(of, _)| of != chunk)) {
+                        replicas.entry(chunk).or_default().extend(target.wanted(&chunk));
+                    }
                 }
             }
         }
