@@ -9,6 +9,7 @@ mod catalogue;
 mod chart;
 mod claims_page;
 mod compare;
+mod documents;
 mod explain;
 mod failure;
 mod format;
@@ -54,6 +55,7 @@ enum Command {
     Key(node::key::Arguments),
     Cluster(node::cluster::Arguments),
     Target(node::target::Arguments),
+    Doctor(node::doctor::Arguments),
     Mb(node::mb::Arguments),
     Ls(node::ls::Arguments),
     Cp(node::cp::Arguments),
@@ -81,6 +83,8 @@ enum Command {
     Plan(plan::Arguments),
     Explain(explain::Arguments),
     Fuzz(fuzz::Arguments),
+    Completions(documents::Completions),
+    Man(documents::Man),
 }
 
 fn main() -> ExitCode {
@@ -92,6 +96,7 @@ fn main() -> ExitCode {
         Command::Key(arguments) => node::key::run(&arguments),
         Command::Cluster(arguments) => node::cluster::run(&arguments),
         Command::Target(arguments) => node::target::run(&arguments),
+        Command::Doctor(arguments) => node::doctor::run(&arguments),
         Command::Mb(arguments) => node::mb::run(&arguments),
         Command::Ls(arguments) => node::ls::run(&arguments),
         Command::Cp(arguments) => node::cp::run(&arguments),
@@ -119,6 +124,8 @@ fn main() -> ExitCode {
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
+        Command::Completions(arguments) => documents::completions(&arguments, Cli::command()),
+        Command::Man(arguments) => documents::man(&arguments, help::grouped(Cli::command())),
     };
     result.unwrap_or_else(failure::report)
 }

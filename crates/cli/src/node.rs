@@ -8,6 +8,7 @@ mod connect;
 mod copies;
 pub(crate) mod cp;
 mod describe;
+pub(crate) mod doctor;
 pub(crate) mod du;
 pub(crate) mod gc;
 pub(crate) mod get;

@@ -123,7 +123,7 @@ pub use objects::{
     CopyFrom, FoundBucket, FoundObject, FoundPart, FoundUpload, Incoming, Listing, ObjectError,
     Objects, PutObject, Seal, Sealed, StoredObject, Whole, new_key, now_ms, text_of, version_of,
 };
-pub use open_files::TooFewFiles;
+pub use open_files::{TooFewFiles, check_open_files};
 pub use reactor::{GetResult, NamedResult, PutResult, Recorded};
 pub use register::RegisterError;
 pub use rosters::RostersError;

@@ -113,6 +113,19 @@ pub(crate) fn limit() -> usize {
     current.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX)
 }
 
+/// Whether a process of this user may open as many files as a node with so many targets needs, however many it may open
+/// as it was started: gives its hard limit.
+///
+/// # Errors
+/// If it may not: how many it needs, and what to do.
+pub fn check_open_files(targets: usize, has_network: bool) -> Result<usize, TooFewFiles> {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let limit = maximum.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX);
+    let needs = Needs { targets, has_names: true, has_network, connections: None };
+    // Standard input, output and error are open in any process.
+    OpenFiles::divide(limit, 3, needs).map(|_| limit)
+}
+
 impl OpenFiles {
     /// Raises the limit of this process as far as it may, and divides what it gives.
     pub(crate) fn reserve(needs: Needs) -> Result<OpenFiles, TooFewFiles> {
