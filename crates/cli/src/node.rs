@@ -12,7 +12,6 @@ pub(crate) mod doctor;
 pub(crate) mod du;
 pub(crate) mod gc;
 pub(crate) mod get;
-mod glob;
 mod hearing;
 mod http_options;
 pub(crate) mod key;

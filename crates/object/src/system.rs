@@ -9,6 +9,16 @@ impl BucketId {
         derived("users", &[])
     }
 
+    /// The bucket of the jobs of the cluster: what each is to do. Its names are their numbers.
+    pub fn jobs() -> BucketId {
+        derived("jobs", &[])
+    }
+
+    /// The bucket of all that changes of a job, and of its units of work.
+    pub fn job(number: u64) -> BucketId {
+        derived("job", &[&number.to_be_bytes()])
+    }
+
     /// The bucket of the keys of users. Its names are the access keys.
     pub fn access_keys() -> BucketId {
         derived("access keys", &[])
@@ -21,8 +31,11 @@ mod tests {
 
     #[test]
     fn they_are_apart_from_each_other_and_from_the_root() {
-        let all = [BucketId::ROOT, BucketId::users(), BucketId::access_keys()];
-        assert!(all[0] != all[1] && all[1] != all[2] && all[0] != all[2]);
+        let system = [BucketId::users(), BucketId::access_keys(), BucketId::jobs()];
+        let jobs = [BucketId::job(1), BucketId::job(2)];
+        let all = [&[BucketId::ROOT][..], &system, &jobs].concat();
+        let different: alloc::collections::BTreeSet<_> = all.iter().collect();
+        assert_eq!(different.len(), all.len());
         assert_eq!(BucketId::users(), BucketId::users());
         assert!(all[1] != all[2].uploads() && all[1] != all[0].uploads());
     }

@@ -150,7 +150,7 @@ fn source<'a>(
         place.must_be_object()?;
         return Ok(Source::One(place.clone()));
     }
-    let begin = glob.as_ref().map_or(place.name.clone(), super::glob::Glob::prefix);
+    let begin = glob.as_ref().map_or(place.name.clone(), slotcast_job::Glob::prefix);
     // As a folder is: with its own name, unless all in it is meant.
     let above = begin.rsplit_once('/').map_or(0, |(above, _)| above.len() + 1);
     let glob = glob.map(|glob| if recursive { glob.and_below() } else { glob });

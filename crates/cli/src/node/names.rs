@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use clap::Args;
+use slotcast_job::{Glob, is_glob};
 use slotcast_lab::InputError;
 use slotcast_node::http::{NamesAnswer, ObjectAnswer};
 
 use super::client::Client;
-use super::glob::{Glob, is_glob};
 use super::place::{ObjectPlace, encoded};
 use crate::failure::Failure;
 

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
 use serde_json::json;
+use slotcast_job::Glob;
 use slotcast_lab::InputError;
 use slotcast_node::http::DeleteAnswer;
 
 use super::client::{Client, NodeOption, new_key};
-use super::glob::Glob;
 use super::many::AtATime;
 use super::names::{NameOption, Names};
 use super::place::ObjectPlace;

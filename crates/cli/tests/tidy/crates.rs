@@ -57,6 +57,7 @@ pub(crate) const CRATES: &[Crate] = &[
     row("slotcast-disk", "crates/disk", 1, Part::Store),
     row("slotcast-transport", "crates/transport", 1, Part::Store),
     row("slotcast-object", "crates/object", 1, Part::Store),
+    row("slotcast-job", "crates/job", 1, Part::Store),
     row("slotcast-faults", "crates/faults", 1, Part::Store),
     row("slotcast-store", "crates/store", 1, Part::Store),
     row("slotcast-member", "crates/member", 1, Part::Store),

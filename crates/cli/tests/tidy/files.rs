@@ -17,6 +17,7 @@ const SHORT: &[&str] = &[
     "crates/engine/",
     "crates/evaluations/",
     "crates/faults/",
+    "crates/job/",
     "crates/lab/",
     "crates/lossy/",
     "crates/peers/",

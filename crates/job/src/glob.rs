@@ -1,5 +1,9 @@
 //! Patterns of names, as a shell has them.
 
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
 /// A part of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Token {
@@ -18,17 +22,17 @@ enum Token {
 /// A pattern of names: `*` and `?` stand for letters of one level, `**` for those of several, `[a-z]` for one of these;
 /// after a backslash a letter stands for itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Glob {
+pub struct Glob {
     tokens: Vec<Token>,
 }
 
 /// Whether a name is a pattern.
-pub(crate) fn is_glob(text: &str) -> bool {
+pub fn is_glob(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
 /// Reads a class after its `[`; none if it has no end.
-fn class(letters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<Token> {
+fn class(letters: &mut core::iter::Peekable<core::str::Chars<'_>>) -> Option<Token> {
     let mut rest = letters.clone();
     let is_not = rest.next_if(|c| matches!(c, '!' | '^')).is_some();
     let mut ranges = Vec::new();
@@ -53,7 +57,8 @@ fn class(letters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<Token
 }
 
 impl Glob {
-    pub(crate) fn new(text: &str) -> Glob {
+    /// The pattern that is written so. Everything is one: a bracket without an end stands for itself.
+    pub fn new(text: &str) -> Glob {
         let mut tokens = Vec::new();
         let mut letters = text.chars().peekable();
         while let Some(letter) = letters.next() {
@@ -70,18 +75,20 @@ impl Glob {
     }
 
     /// The pattern that matches this name alone.
-    pub(crate) fn exactly(name: &str) -> Glob {
+    #[must_use]
+    pub fn exactly(name: &str) -> Glob {
         Glob { tokens: name.chars().map(Token::Letter).collect() }
     }
 
     /// The same, for all names that begin so.
-    pub(crate) fn and_below(mut self) -> Glob {
+    #[must_use]
+    pub fn and_below(mut self) -> Glob {
         self.tokens.push(Token::Stars);
         self
     }
 
     /// What all names begin with that it matches.
-    pub(crate) fn prefix(&self) -> String {
+    pub fn prefix(&self) -> String {
         let letter = |token: &Token| match token {
             Token::Letter(letter) => Some(*letter),
             _ => None,
@@ -90,7 +97,7 @@ impl Glob {
     }
 
     /// Whether it matches the whole name. The work is at most that of all its parts for each letter.
-    pub(crate) fn matches(&self, name: &str) -> bool {
+    pub fn matches(&self, name: &str) -> bool {
         let count = self.tokens.len();
         // Where in the pattern one can be after the letters so far.
         let mut at = vec![false; count + 1];
