@@ -1,6 +1,7 @@
 //! One object of a page: what is asked about it, and what is counted.
 
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -173,8 +174,9 @@ impl Worker {
         let mut from = 0;
         loop {
             let transforms = self.jobs.get(&place.job).is_some_and(super::Job::transforms);
-            let is_full = self.items >= self.rules.items
-                || (transforms && self.processes >= self.rules.processes);
+            // Who looks at an output of a command may run it next.
+            let is_crowded = transforms && self.processes >= self.rules.processes;
+            let is_full = self.items >= self.rules.items || (is_crowded && !self.checks(place));
             let Some(held) = self.held_mut(place) else { return };
             let Some(work) = &mut held.work else { return };
             let next = work.next(now, from).filter(|_| !is_full);
@@ -193,7 +195,7 @@ impl Worker {
     }
 
     /// The job, an object of a page, how far it is, and whether that was counted as failed for good before.
-    fn about(&mut self, place: Place, index: usize) -> Option<(JobText, Item, Tries, bool)> {
+    fn about(&mut self, place: Place, index: usize) -> Option<(Arc<JobText>, Item, Tries, bool)> {
         let text = self.jobs.get(&place.job)?.text.clone()?;
         let held = self.held_mut(place)?;
         let work = held.work.as_ref()?;
@@ -269,8 +271,10 @@ impl Worker {
         let (name, key) = self.output_of(place, &text, &item);
         let Some(state) = self.state_mut(place, index) else { return };
         *state = ItemState::Looking(tries);
+        let is_process = matches!(text.kind, Kind::Transform(_)) && !self.checks(place);
         self.items += 1;
-        let about = About::OfHeld(place, OfHeld::Item(index, false));
+        self.processes += usize::from(is_process);
+        let about = About::OfHeld(place, OfHeld::Item(index, is_process));
         self.ask(about, Ask::Look(place.job, name, key), effects);
     }
 

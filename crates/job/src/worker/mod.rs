@@ -8,6 +8,7 @@ mod settle;
 mod unit;
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use slotcast_object::VersionId;
@@ -118,7 +119,7 @@ struct Known {
 
 #[derive(Debug, Default)]
 struct Job {
-    text: Option<JobText>,
+    text: Option<Arc<JobText>>,
     state: Option<(VersionId, StateRecord)>,
     known: BTreeMap<u32, Known>,
     held: BTreeMap<u32, Held>,
@@ -145,7 +146,7 @@ impl Job {
     }
 
     fn transforms(&self) -> bool {
-        matches!(&self.text, Some(JobText { kind: Kind::Transform(_), .. }))
+        matches!(self.text.as_ref().map(|text| &text.kind), Some(Kind::Transform(_)))
     }
 }
 
@@ -247,7 +248,7 @@ impl Worker {
         match (about, answer) {
             (About::Jobs, answer) => self.jobs_listed(now, answer, effects),
             (About::Text(id), answer) => self.text_read(id, answer, effects),
-            (About::State(id), answer) => self.state_read(id, answer, effects),
+            (About::State(id), answer) => self.state_read(now, id, answer, effects),
             (About::Unit(id, unit), answer) => self.unit_read(now, (id, unit), answer, effects),
             (About::Take(id, unit, record), answer) => {
                 self.taken(now, (id, unit), (record, &answer), effects);

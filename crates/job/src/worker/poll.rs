@@ -1,5 +1,6 @@
 //! Looking: which jobs there are, how they stand, and which unit is taken.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use slotcast_object::VersionId;
@@ -52,23 +53,38 @@ impl Worker {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         job.is_asked = false;
         if let Answer::Text(Some(text)) = answer {
-            job.text = Some(text);
+            job.text = Some(Arc::new(text));
             job.is_asked = true;
             self.ask(About::State(id), Ask::State(id), effects);
         }
     }
 
-    pub(super) fn state_read(&mut self, id: JobId, answer: Answer, effects: &mut Vec<Effect>) {
+    pub(super) fn state_read(
+        &mut self,
+        now: Time,
+        id: JobId,
+        answer: Answer,
+        effects: &mut Vec<Effect>,
+    ) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         job.is_asked = false;
         let Answer::State(Some(state)) = answer else { return };
         job.state = Some(state);
-        self.look_at_units(id, effects);
+        self.look_at_units(now, id, effects);
+    }
+
+    /// How many more units of a job it takes: each of those that run gets its share.
+    fn room(&self, id: JobId) -> usize {
+        let Some(job) = self.jobs.get(&id) else { return 0 };
+        let running = self.jobs.values().filter(|job| job.runs()).count().max(1);
+        let share = (self.rules.units / running).max(1);
+        let free = self.rules.units.saturating_sub(self.held());
+        free.min(share.saturating_sub(job.held.len()))
     }
 
     /// Reads units of a job: some that may be free, and some to see whether those who hold them still work.
-    pub(super) fn look_at_units(&mut self, id: JobId, effects: &mut Vec<Effect>) {
-        let room = self.rules.units.saturating_sub(self.held());
+    pub(super) fn look_at_units(&mut self, now: Time, id: JobId, effects: &mut Vec<Effect>) {
+        let room = self.room(id);
         let can_transform = self.rules.transforms;
         let seed = self.me.incarnation;
         let ignores = self.makes(Mistake::IgnoresOrders);
@@ -105,6 +121,15 @@ impl Worker {
         watched.truncate(WATCHED);
         free.extend(watched);
         for unit in free {
+            let is_known = |job: &mut Job| {
+                let known = job.known.get(&unit);
+                known.is_some_and(|of| of.record.lease.is_none() && of.record.avoid.is_none())
+            };
+            if self.jobs.get_mut(&id).is_some_and(is_known) {
+                // If it was taken since, it has another version.
+                self.take(now, (id, unit), effects);
+                continue;
+            }
             if let Some(job) = self.jobs.get_mut(&id) {
                 job.asked.insert(unit);
             }
@@ -123,19 +148,19 @@ impl Worker {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         job.asked.remove(&unit);
         let Answer::Unit(Some((version, record))) = answer else { return };
+        let is_first = unit == 0 && !job.known.contains_key(&0);
         observe(job, now, unit, (version, record));
-        let is_first = unit == 0 && job.known.len() == 1;
         self.take(now, (id, unit), effects);
         if is_first {
             // The plan says which units there are.
-            self.look_at_units(id, effects);
+            self.look_at_units(now, id, effects);
         }
         self.settle(id, effects);
     }
 
     /// Takes a unit, if it is free.
     fn take(&mut self, now: Time, (id, unit): (JobId, u32), effects: &mut Vec<Effect>) {
-        let (me, has_room) = (self.me, self.held() < self.rules.units);
+        let (me, has_room) = (self.me, self.room(id) > 0);
         let Some(job) = self.jobs.get(&id) else { return };
         let can = unit == 0 || self.rules.transforms || !job.transforms();
         let is_ours = job.held.contains_key(&unit) || job.asked.contains(&unit);
@@ -185,7 +210,10 @@ impl Worker {
                 }
             }
             // Somebody else was faster, or it is not known who: what it says now is read again.
-            _ => self.poll_at = self.poll_at.min(now.saturating_add(self.rules.backoff)),
+            _ => {
+                job.known.remove(&unit);
+                self.poll_at = self.poll_at.min(now.saturating_add(self.rules.backoff));
+            }
         }
     }
 }

@@ -99,6 +99,11 @@ impl Held {
     }
 }
 
+/// Whether something of a unit is to be tried again.
+fn is_open(record: &UnitRecord, attempts: u32) -> bool {
+    record.failures.iter().any(|of| of.stage == record.stage && of.attempts < attempts)
+}
+
 impl Worker {
     /// Goes on with a unit that is held.
     pub(super) fn advance(&mut self, now: Time, id: JobId, unit: u32, effects: &mut Vec<Effect>) {
@@ -210,7 +215,7 @@ impl Worker {
             let Some(job) = self.jobs.get_mut(&place.job) else { return };
             job.held.remove(&place.unit);
             super::poll::observe(job, now, place.unit, (version, record));
-            self.look_at_units(place.job, effects);
+            self.look_at_units(now, place.job, effects);
         } else if place.unit == 0 {
             let Some(job) = self.jobs.get_mut(&place.job) else { return };
             super::poll::observe(job, now, 0, (version, record));
@@ -329,6 +334,10 @@ impl Worker {
         }
         if ends && has_failed {
             record.cursor = Cursor::End;
+        }
+        if record.cursor == Cursor::End && !is_open(&record, attempts) {
+            record.is_done = true;
+            record.lease = None;
         }
         held.pending = Some(record);
         self.swap(now, place, effects);
