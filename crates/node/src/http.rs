@@ -7,6 +7,7 @@
 //! | `GET /v1/content/ADDRESS/chunks` | its chunks, with the targets that hold each |
 //! | `/v2/…` | buckets and objects: see `objects_http` |
 //! | `/v1/users` | users and their keys: see `access::users_http` |
+//! | `/v1/jobs` | work on many objects: see `jobs::http` |
 //! | `GET /v1/status` | the targets: what they can do, what they hold; puts and gets over HTTP |
 //! | `GET /v1/events` | what becomes of windows, as Server-Sent Events |
 //! | `/v1/map` | the cluster map: see `map_http` |
@@ -47,6 +48,7 @@ pub use crate::door::Courtesy;
 use crate::events_http::{self, Feed};
 use crate::health_http;
 use crate::http_metrics::HttpMetrics;
+use crate::jobs::{self, Jobs};
 use crate::limits::Serving;
 use crate::map_http;
 pub use crate::map_http::{MapAnswer, MapNodeAnswer};
@@ -384,6 +386,7 @@ pub(crate) struct App {
     pub(crate) serving: Serving,
     pub(crate) access: Access,
     pub(crate) feed: Feed,
+    pub(crate) jobs: Jobs,
     metrics: HttpMetrics,
 }
 
@@ -391,11 +394,11 @@ pub(crate) struct App {
 pub(crate) fn router(
     objects: &Objects,
     access: &Access,
-    (metrics, feed): (HttpMetrics, Feed),
+    (metrics, feed, jobs): (HttpMetrics, Feed, Jobs),
     names: HostNames,
 ) -> Router {
     let (node, memory, serving) = objects.parts();
-    let app = App { node, memory, serving, access: access.clone(), feed, metrics };
+    let app = App { node, memory, serving, access: access.clone(), feed, jobs, metrics };
     let first = Guard { access: access.clone() };
     let router = Router::new()
         .route("/v1/content", put(put_content))
@@ -404,6 +407,7 @@ pub(crate) fn router(
         .merge(objects_http::routes())
         .merge(collection_http::routes())
         .merge(access::routes())
+        .merge(jobs::routes())
         .merge(health_http::routes())
         .merge(events_http::routes())
         .merge(map_http::routes())

@@ -18,6 +18,7 @@
 //! * [`Folder`] is where a target keeps its segments; [`Disk`] carries out what its store asks for.
 //! * [`http::serve`] cuts content into chunks and puts it together; [`list`] is the list of the chunks of
 //!   something long.
+//! * [`jobs`] is work on many objects that the cluster does by itself.
 //! * [`access`] is who may do what: users with their keys and policies, and policies of buckets.
 //! * [`cluster`] reads and changes the cluster map, in a file or in etcd.
 //! * [`Limits`] bounds connections, memory, time and rates; [`status`] is what people and programs are told.
@@ -79,6 +80,7 @@ mod folder;
 mod health_http;
 pub mod http;
 mod http_metrics;
+pub mod jobs;
 mod journal;
 mod label;
 mod limits;

@@ -18,6 +18,7 @@ use crate::door::{Courtesy, Door, NATIVE};
 use crate::events_http::Feed;
 use crate::http::router;
 use crate::http_metrics::HttpMetrics;
+use crate::jobs::Jobs;
 use crate::node::Node;
 use crate::objects::Objects;
 use crate::tls::Tls;
@@ -62,6 +63,8 @@ pub struct Front {
     pub tls: Option<Arc<Tls>>,
     /// Where it is written down who changes what, if anywhere.
     pub audit: Option<Audit>,
+    /// Commands of jobs that it carries out at a time; none if 0.
+    pub transforms: u32,
 }
 
 impl Front {
@@ -73,6 +76,7 @@ impl Front {
             access: AccessConfig::open(),
             tls: None,
             audit: None,
+            transforms: 0,
         }
     }
 }
@@ -162,13 +166,15 @@ async fn serve_until(
 ) -> Result<(), ServeError> {
     let (serving, failed, names) = (node.serving(), node.failed(), node.host_names());
     let (metrics, feed) = (HttpMetrics::new(), Feed::new(&node));
-    let Front { listener, gateways, access, tls, audit } = front;
+    let Front { listener, gateways, access, tls, audit, transforms } = front;
     if let Some(tls) = &tls {
         tokio::spawn(Tls::follow(Arc::downgrade(tls)));
     }
     let access = Access::new(node.clone(), access);
     let objects = Objects::new(node);
-    let native = router(&objects, &access, (metrics.clone(), feed.clone()), names);
+    let (jobs, working) = Jobs::start(&objects, transforms);
+    let own = (metrics.clone(), feed.clone(), jobs.clone());
+    let native = router(&objects, &access, own, names);
     let mut doors = vec![Door::new(asynchronous(listener)?, native, NATIVE).with_tls(tls.clone())];
     for Gateway { listener, router, courtesy } in gateways {
         let router = router(objects.clone(), access.clone());
@@ -184,6 +190,9 @@ async fn serve_until(
         served = connections::serve(doors, (serving, metrics, audit), stop) => Ok(served?),
         () = failed => return Err(ServeError::Panicked),
     };
+    jobs.stop();
+    // What it was at is gone on with elsewhere, or after the next start.
+    let _ = working.await;
     access.stop().await;
     served
 }

@@ -86,8 +86,10 @@ pub const ACTIONS: &[&str] = &[
     "slotcast:GetContent",
     "slotcast:GetMetrics",
     "slotcast:GetStatus",
+    "slotcast:ManageJobs",
     "slotcast:ManageUsers",
     "slotcast:PutContent",
+    "slotcast:RunTransforms",
 ];
 
 /// Whether `text` is one of them, in capitals or small letters.

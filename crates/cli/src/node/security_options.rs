@@ -198,7 +198,7 @@ impl SecurityOptions {
         };
         let open = |path: &PathBuf| Audit::open(path).map_err(|error| failed(path, error));
         let audit = self.audit.as_ref().map(open).transpose()?;
-        Ok((Front { listener, gateways, access, tls, audit }, about))
+        Ok((Front { listener, gateways, access, tls, audit, transforms: 0 }, about))
     }
 }
 

@@ -91,6 +91,13 @@ pub(super) fn of(method: &Method, uri: &Uri) -> Needs {
                     one("slotcast:ManageUsers", format!("{NODE_ARN}user/{name}"))
                 });
             }
+            if path == "/v1/jobs" {
+                return one("slotcast:ManageJobs", format!("{NODE_ARN}job/"));
+            }
+            if let Some(rest) = path.strip_prefix("/v1/jobs/") {
+                let job = rest.split('/').next().unwrap_or(rest);
+                return one("slotcast:ManageJobs", format!("{NODE_ARN}job/{job}"));
+            }
             if let Some(rest) = path.strip_prefix("/v2/") {
                 return of_names(method, rest, &query).unwrap_or(Needs::Everything);
             }
@@ -188,6 +195,8 @@ mod tests {
             ("GET", "/v1/content/abc/chunks", "slotcast:GetContent node/content/abc"),
             ("GET", "/v1/users", "slotcast:ManageUsers node/user/"),
             ("DELETE", "/v1/users/ann/keys/K", "slotcast:ManageUsers node/user/ann"),
+            ("POST", "/v1/jobs", "slotcast:ManageJobs node/job/"),
+            ("GET", "/v1/jobs/019a/log", "slotcast:ManageJobs node/job/019a"),
             ("GET", "/v1/users/a%2Fb", "Everything"),
             ("GET", "/v1/more", "Everything"),
             ("GET", "/v2", "Everything"),

@@ -95,7 +95,7 @@ impl Objects {
         self.serving.body_timeout
     }
 
-    fn plan(&self, incoming: Incoming) -> Plan {
+    pub(crate) fn plan(&self, incoming: Incoming) -> Plan {
         let Incoming { length, buffered } = incoming;
         Plan {
             chunk_size: CHUNK_SIZE,
