@@ -11,7 +11,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "du", "rb", "put", "get",
         ],
     ),
-    ("Cluster", &["status", "top", "gc", "user", "cluster", "target", "key", "bench", "doctor"]),
+    (
+        "Cluster",
+        &["status", "top", "job", "gc", "user", "cluster", "target", "key", "bench", "doctor"],
+    ),
     ("Simulate", &["plan", "sim", "sweep", "tune", "compare", "explain"]),
     ("Check", &["reproduce", "parity", "fuzz"]),
     ("Help", &["help", "man", "completions"]),

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use slotcast_lab::InputError;
 use slotcast_node::cluster::NodeFile;
+use slotcast_node::http::Front;
 use slotcast_node::{Limits, MIN_RATE, Node, StartError, http};
 use slotcast_units::{Rate, Span};
 
@@ -65,6 +66,11 @@ pub(crate) struct Arguments {
     /// Collect garbage so often, as in 15min; see `slotcast gc` [default: 900s]
     #[arg(long, value_name = "TIME", value_parser = timeout, conflicts_with = "config")]
     collect_every: Option<Span>,
+
+    /// Carry out commands of jobs, so many at a time; none unless given. They may do what the user of this process may: see
+    /// docs/operate/jobs.md
+    #[arg(long, value_name = "N", default_value_t = 0, env = "SLOTCAST_TRANSFORMS", value_parser = clap::value_parser!(u32).range(0..=1024))]
+    transforms: u32,
 
     #[command(flatten)]
     s3: S3Options,
@@ -125,6 +131,7 @@ fn join(path: &Path, arguments: &Arguments) -> Outcome {
     let places =
         Places { http: (address, "http"), data: None, folder: path.parent().unwrap_or(path) };
     let (front, about) = arguments.security.front(&arguments.s3, listener, &places)?;
+    let front = Front { transforms: arguments.transforms, ..front };
     tracing::info!(
         version = VERSION,
         config = %path.display(),
@@ -217,6 +224,7 @@ fn alone(arguments: &Arguments) -> Outcome {
     let address = listener.local_addr().unwrap_or(*listen);
     let places = Places { http: (address, "--listen"), data: Some(data), folder: data };
     let (front, about) = arguments.security.front(&arguments.s3, listener, &places)?;
+    let front = Front { transforms: arguments.transforms, ..front };
     tracing::info!(
         version = VERSION,
         data = %data.display(),

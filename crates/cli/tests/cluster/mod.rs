@@ -100,8 +100,16 @@ impl Cluster {
 
     /// Three running nodes with a target each, and two replicas; with their map in etcd, if it is given.
     pub(crate) fn of_three(folder: &Path, etcd: Option<&etcd::Etcd>) -> Cluster {
+        Cluster::of_three_on(folder, etcd, loopback_hosts(3))
+    }
+
+    /// The same on these hosts.
+    pub(crate) fn of_three_on(
+        folder: &Path,
+        etcd: Option<&etcd::Etcd>,
+        hosts: Vec<Host>,
+    ) -> Cluster {
         let settings = "data_rate = \"2Gbps\"\nreplicas = 2\n".into();
-        let hosts = loopback_hosts(3);
         let mut cluster =
             Cluster::new(folder, Plan { nodes: 3, targets_per_node: 1, settings, hosts });
         if let Some(etcd) = etcd {
