@@ -88,10 +88,13 @@ fn verified(cluster: &Cluster, node: usize, job: &str) {
     }
 }
 
-/// A moment that follows from a seed.
-fn moment(seed: u64, longest_ms: u64) -> Duration {
-    let mixed = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
-    Duration::from_millis(mixed % longest_ms)
+/// Waits until a job has counted some objects, or is over: how many follows from a seed.
+fn wait_for_some(cluster: &Cluster, node: usize, job: &str, seed: u64) {
+    let wanted = ((seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) % (OBJECTS as u64 / 2);
+    cluster.wait(&format!("{job} has counted {wanted} objects"), || {
+        let told = shown(cluster, node, job).expect("it answers");
+        told["is_over"] == true || told["work"]["outputs"].as_u64() > Some(wanted)
+    });
 }
 
 #[test]
@@ -105,7 +108,7 @@ fn a_copy_goes_on_without_the_node_that_was_asked() {
         let bucket = format!("copy-{seed}");
         cluster.says(0, &["mb", &format!("slot://{bucket}")]);
         let job = start(&cluster, 2, &["copy", "slot://src", &format!("slot://{bucket}")]);
-        sleep(moment(seed, 700));
+        wait_for_some(&cluster, 2, &job, seed);
         cluster.kill(victim);
         verified(&cluster, 0, &job);
         assert_eq!(listed(&cluster, 0, &bucket), source);
@@ -131,11 +134,11 @@ fn jobs_go_on_when_all_nodes_were_killed() {
         &[&["transform", "slot://src", "slot://counted"], &command[..]].concat(),
     );
     let copy = start(&cluster, 1, &["copy", "slot://src", "slot://copied"]);
-    sleep(moment(3, 1500));
+    wait_for_some(&cluster, 2, &transform, 3);
     (0..3).for_each(|node| cluster.kill(node));
     cluster.start_all();
     // And one of them once more, while they go on.
-    sleep(moment(4, 1500));
+    wait_for_some(&cluster, 0, &transform, 4);
     cluster.kill(1);
     verified(&cluster, 0, &copy);
     verified(&cluster, 0, &transform);

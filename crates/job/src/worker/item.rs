@@ -35,6 +35,8 @@ pub(super) struct Tries {
     failed: u32,
     /// Whether it was carried out after its output was missed.
     redone: bool,
+    /// Whether it is known what the name of its output said.
+    looked: bool,
 }
 
 /// What came of an object.
@@ -249,6 +251,8 @@ impl Worker {
             _ if !checks && self.makes(Mistake::NeverLooks) => {
                 self.make(place, (index, tries), Condition::Always, effects);
             }
+            // Most names of outputs are free; of what is not is seen why.
+            (Kind::Copy, false) => self.make(place, (index, tries), Condition::Absent, effects),
             _ => self.look(place, (index, tries), effects),
         }
     }
@@ -318,6 +322,9 @@ impl Worker {
                 self.look(place, (index, tries), effects);
             }
             Answer::Made(bytes) => self.settle_item(place, index, Settled::made(bytes)),
+            Answer::ConditionFailed if text.kind == Kind::Copy && !tries.looked => {
+                self.look(place, (index, tries), effects);
+            }
             Answer::ConditionFailed => {
                 let reason = "somebody else has changed it meanwhile";
                 self.settle_item(place, index, Settled::failed(reason));
@@ -388,7 +395,7 @@ impl Worker {
             }
             Decision::Make(condition) => {
                 // Of a source that has changed since there is no output yet.
-                let tries = Tries { redone: checks, ..tries };
+                let tries = Tries { redone: checks, looked: true, ..tries };
                 self.make(place, (index, tries), condition, effects);
             }
         }
