@@ -50,7 +50,7 @@ const HELP: &str =
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Serve(node::serve::Arguments),
+    Serve(Box<node::serve::Arguments>),
     User(node::user::Arguments),
     Key(node::key::Arguments),
     Cluster(node::cluster::Arguments),

@@ -136,6 +136,7 @@ mod tests {
             operation: Operation::Put(Entry::Object(Object { size: 5, ..Object::default() })),
             condition: Condition::Always,
             versioning: Versioning::Off,
+            permit: slotcast_object::Permit::default(),
         };
         let after =
             |record: Option<&NameRecord>, request: Request<Entry>| match request.decide(record) {

@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use slotcast_node::{FoundBucket, Incoming, Limits, Node, NodeConfig, Objects, PutObject, new_key};
+use slotcast_node::{
+    FoundBucket, Incoming, Limits, NewBucket, Node, NodeConfig, Objects, PutObject, new_key,
+};
 use slotcast_object::{Body, Condition, Name, Object, Versioning};
 use slotcast_protocol::ChunkId;
 use slotcast_store::Content;
@@ -175,7 +177,7 @@ fn measure(base: &Path, runtime: &Runtime, (size, at_a_time): (usize, usize), tu
     let mut bench = Bench { node, objects, bucket, size, at_a_time, chunks: Vec::new() };
     runtime.block_on(async {
         let key = new_key().expect("random bytes");
-        let wanted = (None, Versioning::Off);
+        let wanted = NewBucket::from(Versioning::Off);
         bench.objects.make_bucket(&bench.bucket, key, wanted).await.expect("a bucket");
         for n in 0..THERE {
             bench.put_bare(n).await;

@@ -83,6 +83,7 @@ mod http_metrics;
 pub mod jobs;
 mod journal;
 mod label;
+mod lifecycle;
 mod limits;
 mod mailbox;
 mod map_http;
@@ -122,8 +123,9 @@ pub use limits::{BODY_MEMORY, BODY_SIZES, HEADER_SIZES, Limits, MIN_RATE, MIN_TI
 pub use network::measure;
 pub use node::{Hosting, Machines, Node, NodeConfig, StartError};
 pub use objects::{
-    CopyFrom, FoundBucket, FoundObject, FoundPart, FoundUpload, Incoming, Listing, ObjectError,
-    Objects, PutObject, Seal, Sealed, StoredObject, Whole, new_key, now_ms, text_of, version_of,
+    Change, CopyFrom, FoundBucket, FoundObject, FoundPart, FoundUpload, Incoming, Listing,
+    NewBucket, ObjectError, Objects, PutObject, Seal, Sealed, StoredObject, Whole, new_key, now_ms,
+    text_of, version_of,
 };
 pub use open_files::{TooFewFiles, check_open_files};
 pub use reactor::{GetResult, NamedResult, PutResult, Recorded};

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use slotcast_object::DAY_MS;
 use slotcast_schedule::TokenBucket;
 use slotcast_units::{Rate, Size, Span, Time};
 
@@ -37,6 +38,8 @@ pub struct Limits {
     pub waiting: Option<u32>,
     /// From one round of the collection of garbage to the next, 15 minutes unless given.
     pub collect_every: Option<Span>,
+    /// How long a day of the lifecycle of objects is, 24 hours unless given: tests do not wait so long.
+    pub lifecycle_day: Option<Span>,
 }
 
 /// How connections are served: limits with their defaults.
@@ -58,6 +61,8 @@ pub(crate) struct Serving {
     pub(crate) body_memory: Size,
     /// Requests that may wait for some of it.
     pub(crate) waiting: usize,
+    /// Milliseconds of a day of the lifecycle of objects.
+    pub(crate) lifecycle_day: u64,
 }
 
 impl Limits {
@@ -76,6 +81,9 @@ impl Limits {
             body_size: self.body_size.map_or(5 << 40, Size::as_bytes),
             body_memory: self.body_memory.unwrap_or(Size::from_mib(256)),
             waiting: self.waiting.map_or(1024, |n| usize::try_from(n).unwrap_or(usize::MAX)),
+            lifecycle_day: self
+                .lifecycle_day
+                .map_or(DAY_MS, |day| (day.as_ns() / 1_000_000).max(1)),
         }
     }
 }

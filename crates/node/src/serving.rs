@@ -19,6 +19,7 @@ use crate::events_http::Feed;
 use crate::http::router;
 use crate::http_metrics::HttpMetrics;
 use crate::jobs::Jobs;
+use crate::lifecycle;
 use crate::node::Node;
 use crate::objects::Objects;
 use crate::tls::Tls;
@@ -171,7 +172,8 @@ async fn serve_until(
         tokio::spawn(Tls::follow(Arc::downgrade(tls)));
     }
     let access = Access::new(node.clone(), access);
-    let objects = Objects::new(node);
+    let objects = Objects::new(node.clone());
+    let lifecycle = tokio::spawn(lifecycle::follow(node, serving.lifecycle_day));
     let (jobs, working) = Jobs::start(&objects, transforms);
     let own = (metrics.clone(), feed.clone(), jobs.clone());
     let native = router(&objects, &access, own, names);
@@ -188,12 +190,18 @@ async fn serve_until(
     };
     let served = tokio::select! {
         served = connections::serve(doors, (serving, metrics, audit), stop) => Ok(served?),
-        () = failed => return Err(ServeError::Panicked),
+        () = failed => {
+            lifecycle.abort();
+            return Err(ServeError::Panicked);
+        }
     };
     jobs.stop();
     // What it was at is gone on with elsewhere, or after the next start.
     let _ = working.await;
     access.stop().await;
+    lifecycle.abort();
+    // It lets the node go.
+    let _ = lifecycle.await;
     served
 }
 

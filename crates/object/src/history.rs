@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 
 use slotcast_units::Time;
 
+use crate::lock::Lock;
 use crate::register::record::{Decision, Outcome, Record, Request, Version, VersionId};
 
 /// One request about a name.
@@ -43,7 +44,10 @@ pub const MAX_ASKED: usize = 128;
 ///
 /// # Panics
 /// If there are more than [`MAX_ASKED`].
-pub fn is_explained<O: Clone + PartialEq>(first: Option<&Record<O>>, asked: &[Asked<O>]) -> bool {
+pub fn is_explained<O: Clone + PartialEq + Lock>(
+    first: Option<&Record<O>>,
+    asked: &[Asked<O>],
+) -> bool {
     assert!(asked.len() <= MAX_ASKED, "{} requests", asked.len());
     let mut order: Vec<&Asked<O>> = asked.iter().collect();
     order.sort_by_key(|asked| asked.began);
@@ -85,7 +89,7 @@ fn must_end<O>(order: &[&Asked<O>], done: u128) -> Time {
 }
 
 /// What was answered so in this state and changes nothing may as well be carried out at once: it is in nobody's way.
-fn with_what_changes_nothing<O: Clone + PartialEq>(
+fn with_what_changes_nothing<O: Clone + PartialEq + Lock>(
     order: &[&Asked<O>],
     mut done: u128,
     state: Option<&Record<O>>,
@@ -129,7 +133,7 @@ enum Carried<O> {
 }
 
 /// Carries it out; none if it would have been answered otherwise.
-fn carry_out<O: Clone + PartialEq>(
+fn carry_out<O: Clone + PartialEq + Lock>(
     state: Option<&Record<O>>,
     what: &What<O>,
 ) -> Option<Carried<O>> {
@@ -155,12 +159,13 @@ mod tests {
 
     use super::{Asked, What, is_explained};
     use crate::{
-        Condition, Operation, Outcome, Request, RequestKey, Version, VersionId, Versioning,
+        Condition, Operation, Outcome, Permit, Request, RequestKey, Version, VersionId, Versioning,
     };
 
     fn put(key: u128, condition: Condition) -> Request<char> {
         let versioning = Versioning::Off;
-        Request { key: RequestKey(key), operation: Operation::Put('a'), condition, versioning }
+        let (key, operation) = (RequestKey(key), Operation::Put('a'));
+        Request { key, operation, condition, versioning, permit: Permit::default() }
     }
 
     fn asked(began: u64, ended: u64, what: What<char>) -> Asked<char> {

@@ -52,6 +52,7 @@
 //!         operation: Operation::Put(object),
 //!         condition: Condition::Absent,
 //!         versioning: Versioning::Off,
+//!         permit: Permit::default(),
 //!     };
 //!     let mut update = Update::new(request, voters.clone(), 1, Proposer(proposer));
 //!     loop {
@@ -83,18 +84,22 @@ mod code;
 pub mod garbage;
 pub mod history;
 mod key;
+pub mod lifecycle;
 pub mod list;
+mod lock;
 mod message;
 mod names;
 mod object;
 mod register;
 mod roster;
+mod settings;
 mod system;
 mod upload;
 
 pub use acceptor::{Acceptor, AcceptorEffect, MAX_SCAN, RowsError, RowsOp, RowsOpId, RowsOutput};
 pub use address::{Address, NoAddress};
 pub use key::{BucketId, Key, MAX_NAME, MAX_SLOTS, Name, NoName, SlotId};
+pub use lock::{BucketLock, DAY_MS, DefaultRetention, Lock, LockMode, Period, Permit, Retention};
 pub use message::{
     About, Asker, From, KeysAsk, KeysPage, MAX_PAGE, Message, NameRecord, PageAsk, PageRow,
     PageRows, RootsPage, RootsRow, Says, Store, VoterAnswer, VoterQuestion,
@@ -118,6 +123,7 @@ pub use register::sync::{Sync, SyncStep};
 pub use register::update::{Step, Update};
 pub use register::voters::{MAX_VOTERS, Voter, Voters, VotersError};
 pub use roster::{Collection, RosterChange, Rosters};
+pub use settings::{CorsRule, PublicAccess, Settings};
 pub use upload::{MAX_PARTS, part_name, part_number};
 
 #[cfg(test)]

@@ -8,7 +8,9 @@ use minicbor::{Decode, Encode};
 use slotcast_protocol::ChunkId;
 
 use crate::key::BucketId;
+use crate::lock::Retention;
 use crate::register::record::{Version, Versioning};
+use crate::settings::Settings;
 
 /// The most bytes of content that a register holds itself. What is longer is chunks.
 pub const MAX_INLINE: usize = 16 << 10;
@@ -87,6 +89,13 @@ pub struct Object {
     #[n(7)]
     #[cbor(default)]
     pub parts: u32,
+    /// It is kept until a time.
+    #[n(8)]
+    pub retention: Option<Retention>,
+    /// It is kept until that is taken back.
+    #[n(9)]
+    #[cbor(default)]
+    pub legal_hold: bool,
 }
 
 /// Where the content of an object is.
@@ -204,6 +213,10 @@ pub struct Bucket {
     #[n(7)]
     #[cbor(default)]
     pub policy: Option<String>,
+    /// All else that is set.
+    #[n(8)]
+    #[cbor(default)]
+    pub settings: Settings,
 }
 
 impl Bucket {
@@ -217,6 +230,7 @@ impl Bucket {
         is_sealed: false,
         tags: BTreeMap::new(),
         policy: None,
+        settings: Settings::NONE,
     };
 }
 
@@ -228,6 +242,7 @@ mod tests {
 
     use super::{Body, Bucket, Checksums, Entry, Object};
     use crate::code;
+    use crate::lock::{LockMode, Retention};
     use crate::register::record::{Version, VersionId};
 
     #[test]
@@ -247,7 +262,8 @@ mod tests {
         let checksums = Checksums { crc32: Some(7), ..Checksums::default() };
         let expected = Object { checksums, ..Object::default() };
         assert_eq!(code::decode::<Object>(&code::encode(&before)), Some(expected.clone()));
-        let later = Object { parts: 3, ..expected };
+        let retention = Some(Retention { mode: LockMode::Governance, until: 7 });
+        let later = Object { parts: 3, retention, legal_hold: true, ..expected };
         assert_eq!(code::decode::<Object>(&code::encode(&later)), Some(later));
     }
 

@@ -333,6 +333,7 @@ impl Cluster {
             operation,
             condition,
             versioning: Versioning::Off,
+            permit: slotcast_object::Permit::default(),
         });
         let what = match &request {
             Some(request) => What::Change(request.clone(), None),

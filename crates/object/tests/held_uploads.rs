@@ -46,6 +46,7 @@ fn put() -> Request<Entry> {
         })),
         condition: Condition::Always,
         versioning: Versioning::Off,
+        permit: slotcast_object::Permit::default(),
     }
 }
 

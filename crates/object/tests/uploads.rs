@@ -51,6 +51,7 @@ fn put(key: u128, object: &'static str, since: Option<u64>) -> Update<&'static s
         operation: Operation::Put(object),
         condition: Condition::Always,
         versioning: Versioning::Off,
+        permit: slotcast_object::Permit::default(),
     };
     Update::new(request, voters, 1, Proposer(key as u64)).of_upload(since)
 }

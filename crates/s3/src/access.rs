@@ -3,8 +3,7 @@
 use s3s::access::{S3Access, S3AccessContext};
 use s3s::auth::{S3Auth, SecretKey};
 use s3s::dto::{
-    CopyObjectInput, CopySource, DeleteObjectsInput, ObjectIdentifier, PutObjectInput,
-    UploadPartCopyInput,
+    CopyObjectInput, CopySource, DeleteObjectsInput, ObjectIdentifier, UploadPartCopyInput,
 };
 use s3s::path::S3Path;
 use s3s::{S3Error, S3ErrorCode, S3Request, S3Result, s3_error};
@@ -69,19 +68,10 @@ impl Gate {
     async fn must(
         &self,
         caller: &Caller,
-        (action, resource): (&str, &str),
+        what: (&str, &str),
         prefix: Option<&str>,
     ) -> S3Result<()> {
-        match self.0.allows(caller, (action, resource), prefix).await.map_err(of_object)? {
-            true => Ok(()),
-            false if caller.is_anonymous() => Err(s3_error!(AccessDenied, "Access Denied")),
-            false => {
-                let name = caller.name();
-                let message =
-                    format!("User: {name} is not authorized to perform: {action} on: {resource}");
-                Err(S3Error::with_message(S3ErrorCode::AccessDenied, message))
-            }
-        }
+        must_allow(&self.0, caller, what, prefix).await
     }
 
     /// Whether whoever sent this request may read what it copies.
@@ -92,6 +82,25 @@ impl Gate {
         let action = if version_id.is_some() { "s3:GetObjectVersion" } else { "s3:GetObject" };
         let resource = format!("{BUCKET_ARN}{bucket}/{key}");
         self.must(caller_of(request)?, (action, &resource), None).await
+    }
+}
+
+/// Refuses whoever may not do this.
+pub(crate) async fn must_allow(
+    access: &Access,
+    caller: &Caller,
+    (action, resource): (&str, &str),
+    prefix: Option<&str>,
+) -> S3Result<()> {
+    match access.allows(caller, (action, resource), prefix).await.map_err(of_object)? {
+        true => Ok(()),
+        false if caller.is_anonymous() => Err(s3_error!(AccessDenied, "Access Denied")),
+        false => {
+            let name = caller.name();
+            let message =
+                format!("User: {name} is not authorized to perform: {action} on: {resource}");
+            Err(S3Error::with_message(S3ErrorCode::AccessDenied, message))
+        }
     }
 }
 
@@ -156,13 +165,6 @@ impl S3Access for Gate {
 
     async fn upload_part_copy(&self, request: &mut S3Request<UploadPartCopyInput>) -> S3Result<()> {
         self.must_read(request, &request.input.copy_source).await
-    }
-
-    /// The key of a form is in its content.
-    async fn put_object(&self, request: &mut S3Request<PutObjectInput>) -> S3Result<()> {
-        let PutObjectInput { bucket, key, .. } = &request.input;
-        let resource = format!("{BUCKET_ARN}{bucket}/{key}");
-        self.must(caller_of(request)?, ("s3:PutObject", &resource), None).await
     }
 
     /// Objects that may not be deleted are taken out of the request, and kept beside it.

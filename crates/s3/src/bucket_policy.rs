@@ -40,8 +40,15 @@ pub(crate) async fn put(
 ) -> S3Result<S3Response<PutBucketPolicyOutput>> {
     let key = request_key(&request)?;
     let PutBucketPolicyInput { bucket, policy, .. } = request.input;
-    if let Err(error) = Policy::of_bucket(&policy, &bucket) {
-        return Err(S3Error::with_message(S3ErrorCode::MalformedPolicy, error.to_string()));
+    let read = Policy::of_bucket(&policy, &bucket)
+        .map_err(|error| S3Error::with_message(S3ErrorCode::MalformedPolicy, error.to_string()))?;
+    if read.is_public()
+        && gateway.settings(&bucket).await?.public_access.is_some_and(|access| access.blocks_policy)
+    {
+        return Err(s3_error!(
+            AccessDenied,
+            "Access Denied: public policies are blocked by the BlockPublicPolicy setting"
+        ));
     }
     gateway.set_policy(&bucket, key, Some(policy)).await?;
     Ok(S3Response::new(PutBucketPolicyOutput::default()))

@@ -2,26 +2,26 @@
 
 use s3s::dto::{
     Bucket as Listed, BucketVersioningStatus, CreateBucketInput, CreateBucketOutput,
-    DeleteBucketInput, DeleteBucketOutput, GetBucketAclInput, GetBucketAclOutput,
-    GetBucketLocationInput, GetBucketLocationOutput, GetBucketVersioningInput,
-    GetBucketVersioningOutput, GetObjectAclInput, GetObjectAclOutput, Grant, Grantee,
-    HeadBucketInput, HeadBucketOutput, ListBucketsInput, ListBucketsOutput, Owner, Permission,
-    PutBucketVersioningInput, PutBucketVersioningOutput, Type,
+    DeleteBucketInput, DeleteBucketOutput, GetBucketLocationInput, GetBucketLocationOutput,
+    GetBucketVersioningInput, GetBucketVersioningOutput, HeadBucketInput, HeadBucketOutput,
+    ListBucketsInput, ListBucketsOutput, Owner, PutBucketVersioningInput,
+    PutBucketVersioningOutput,
 };
 use s3s::{S3Request, S3Response, S3Result, s3_error};
-use slotcast_node::FoundBucket;
-use slotcast_object::{Bucket, From, MAX_PAGE, Name, Versioning};
+use slotcast_node::{FoundBucket, NewBucket};
+use slotcast_object::{Bucket, BucketLock, From, MAX_PAGE, Name, Versioning};
 
 use crate::errors::of_object;
 use crate::gateway::Gateway;
 use crate::names::{bucket_name, request_key, time_of};
 use crate::refusals;
+use crate::settings::check_ownership;
 
 /// The region that clients are told: the one that they take where they are told none.
 const REGION: &str = "us-east-1";
 
 /// Whom all buckets and objects belong to.
-const OWNER: &str = "slotcast";
+pub(crate) const OWNER: &str = "slotcast";
 
 /// Whom all buckets and objects belong to.
 pub(crate) fn owner() -> Owner {
@@ -49,7 +49,13 @@ pub(crate) async fn create(
 ) -> S3Result<S3Response<CreateBucketOutput>> {
     refusals::check(&request.headers)?;
     let (name, key) = (bucket_name(&request.input.bucket)?, request_key(&request)?);
-    let made = gateway.objects.make_bucket(&name, key, (None, Versioning::Off)).await;
+    if let Some(ownership) = &request.input.object_ownership {
+        check_ownership(ownership)?;
+    }
+    let is_locked = request.input.object_lock_enabled_for_bucket == Some(true);
+    let mut wanted = NewBucket::from(if is_locked { Versioning::On } else { Versioning::Off });
+    wanted.settings.lock = is_locked.then(BucketLock::default);
+    let made = gateway.objects.make_bucket(&name, key, wanted).await;
     made.map_err(of_object)?;
     let mut output = CreateBucketOutput::default();
     output.location = Some(format!("/{name}"));
@@ -181,40 +187,4 @@ pub(crate) async fn set_versioning(
     let change = |bucket: &mut Bucket| bucket.versioning = versioning;
     gateway.objects.amend_bucket(&name, key, change).await.map_err(of_object)?;
     Ok(S3Response::new(PutBucketVersioningOutput::default()))
-}
-
-/// The only right that there is: that of the owner.
-fn grants() -> Vec<Grant> {
-    let grantee = Grantee {
-        display_name: Some(OWNER.into()),
-        email_address: None,
-        id: Some(OWNER.into()),
-        type_: Type::from_static(Type::CANONICAL_USER),
-        uri: None,
-    };
-    let mut grant = Grant::default();
-    grant.grantee = Some(grantee);
-    grant.permission = Some(Permission::from_static(Permission::FULL_CONTROL));
-    vec![grant]
-}
-
-pub(crate) async fn acl(
-    gateway: &Gateway,
-    request: S3Request<GetBucketAclInput>,
-) -> S3Result<S3Response<GetBucketAclOutput>> {
-    gateway.bucket(&request.input.bucket).await?;
-    let mut output = GetBucketAclOutput::default();
-    (output.grants, output.owner) = (Some(grants()), Some(owner()));
-    Ok(S3Response::new(output))
-}
-
-pub(crate) async fn object_acl(
-    gateway: &Gateway,
-    request: S3Request<GetObjectAclInput>,
-) -> S3Result<S3Response<GetObjectAclOutput>> {
-    let GetObjectAclInput { bucket, key, version_id, .. } = &request.input;
-    gateway.find(bucket, key, version_id.as_deref()).await?;
-    let mut output = GetObjectAclOutput::default();
-    (output.grants, output.owner) = (Some(grants()), Some(owner()));
-    Ok(S3Response::new(output))
 }

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use data_encoding::{BASE64, HEXLOWER};
 use futures_util::{Stream, StreamExt};
 use s3s::crypto::{Checksum as _, Md5};
-use s3s::dto::{ChecksumType, StreamingBlob};
-use s3s::{S3Error, S3Request, S3Result, StdError, TrailingHeaders, s3_error};
+use s3s::dto::ChecksumType;
+use s3s::{S3Error, S3Result, StdError, TrailingHeaders, s3_error};
 use slotcast_node::{Checksum, Digests, Incoming, Seal};
 use slotcast_object::{Checksums, Object};
 
@@ -38,8 +38,11 @@ pub(crate) struct Announced {
 
 impl Announced {
     /// What the headers of a request say. Where they name no algorithm it is `default`, or that which AWS takes then.
-    pub(crate) fn of<T>(request: &S3Request<T>, default: Option<Algorithm>) -> S3Result<Announced> {
-        let headers = &request.headers;
+    pub(crate) fn of(
+        headers: &HeaderMap,
+        trailing_headers: Option<&TrailingHeaders>,
+        default: Option<Algorithm>,
+    ) -> S3Result<Announced> {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let md5 = match text("content-md5") {
             Some(text) => Some(md5_of(text)?),
@@ -58,7 +61,7 @@ impl Announced {
             None => None,
         };
         let asked = given.as_ref().map(|(one, _)| *one).or(trailer).or(named);
-        let trailing = match (trailer, &request.trailing_headers) {
+        let trailing = match (trailer, trailing_headers) {
             (Some(_), Some(trailing)) => Some(trailing.clone()),
             (Some(_), None) => {
                 return Err(s3_error!(
@@ -106,27 +109,27 @@ impl Announced {
     }
 
     /// What is known of the length of content before it comes.
-    pub(crate) fn incoming(&self, length: u64) -> Incoming {
-        let buffered = if self.is_chunked { length.min(MAX_SIGNED) } else { 0 };
-        Incoming { length: Some(length), buffered }
+    pub(crate) fn incoming(&self, length: Option<u64>) -> Incoming {
+        let most = length.map_or(MAX_SIGNED, |length| length.min(MAX_SIGNED));
+        Incoming { length, buffered: if self.is_chunked { most } else { 0 } }
     }
 
     /// The content, of which checksums are computed as it passes by, and what compares them and its length at its end and
     /// puts them into the object. (Content in chunks may end without its last one, and `s3s` does not mind.)
     pub(crate) fn pass(
         self,
-        content: Option<StreamingBlob>,
-        length: u64,
+        content: impl Stream<Item = Result<Bytes, StdError>> + Send,
+        length: Option<u64>,
     ) -> (impl Stream<Item = Result<Bytes, StdError>> + Send, Seal) {
         let digests = Arc::new(Mutex::new(digests(self.algorithm)));
         let sum = digests.clone();
-        let pieces = futures_util::stream::iter(content).flatten().inspect(move |piece| {
+        let pieces = content.inspect(move |piece| {
             if let Ok(piece) = piece {
                 sum.lock().unwrap_or_else(PoisonError::into_inner).update(piece);
             }
         });
         let seal = move |object: &mut Object| {
-            if object.size != length {
+            if length.is_some_and(|length| object.size != length) {
                 return Err(incomplete().into());
             }
             let sums = digests.lock().unwrap_or_else(PoisonError::into_inner).finish();

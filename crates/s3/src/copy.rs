@@ -11,7 +11,7 @@ use crate::gateway::Gateway;
 use crate::get::{Found, tag_and_time};
 use crate::names::{made_version, object_name, request_key};
 use crate::put::MAX_PUT;
-use crate::{description, refusals};
+use crate::{description, lifecycle, object_lock, refusals};
 
 impl Gateway {
     /// What is to be copied.
@@ -43,7 +43,8 @@ fn object(request: &S3Request<CopyObjectInput>, found: &Found) -> S3Result<Objec
     };
     let is_described = is_replace(input.metadata_directive.as_ref().map(|one| one.as_str()))?;
     let is_tagged = is_replace(input.tagging_directive.as_ref().map(|one| one.as_str()))?;
-    let mut object = Object { modified: now_ms(), ..found.object.clone() };
+    let mut object =
+        Object { modified: now_ms(), retention: None, legal_hold: false, ..found.object.clone() };
     if is_described {
         (object.media_type, object.metadata) = (given.media_type, given.metadata);
     } else {
@@ -72,8 +73,9 @@ pub(crate) async fn copy(
             "The specified copy source is larger than the maximum allowable size for a copy source: 5368709120"
         ));
     }
-    let object = object(&request, &found)?;
+    let mut object = object(&request, &found)?;
     let bucket = gateway.bucket(&input.bucket).await?;
+    object_lock::Wanted::of(&request.headers)?.put(&mut object, &bucket.bucket)?;
     let is_itself = bucket.bucket.id == found.bucket.bucket.id && name == found.name;
     if is_itself
         && object.metadata == found.object.metadata
@@ -106,5 +108,7 @@ pub(crate) async fn copy(
     output.copy_object_result = Some(result);
     output.copy_source_version_id = found.version_id();
     output.version_id = made_version(bucket.bucket.versioning, version);
+    let day = gateway.objects.lifecycle_day();
+    output.expiration = lifecycle::told(&bucket.bucket, name.as_str(), &object, day);
     Ok(S3Response::new(output))
 }

@@ -6,7 +6,7 @@ use s3s::dto::{
     ETagCondition, Error, ObjectIdentifier, Timestamp,
 };
 use s3s::{S3Request, S3Response, S3Result, s3_error};
-use slotcast_node::{FoundBucket, ObjectError, new_key, text_of};
+use slotcast_node::{Change, FoundBucket, ObjectError, new_key, text_of};
 use slotcast_object::{Condition, Name, NameRecord, Outcome, RequestKey, VersionId};
 
 use crate::access::Kept;
@@ -90,7 +90,7 @@ impl Gateway {
         (bucket, name): (&FoundBucket, &Name),
         (which, text): (Which, Option<&str>),
         wanted: &Wanted,
-        key: RequestKey,
+        (key, bypasses): (RequestKey, bool),
     ) -> S3Result<Deleted> {
         let as_asked = || Deleted { version: text.map(str::to_owned), marker: None };
         for _ in 0..MAX_ATTEMPTS {
@@ -101,7 +101,7 @@ impl Gateway {
             };
             let chosen = choose(record.as_ref(), (which, wanted), key)?;
             let Some((version, condition, is_marker)) = chosen else { return Ok(as_asked()) };
-            let change = (key, condition);
+            let change = Change { key, condition, bypasses };
             let outcome = match self.objects.delete((bucket, name), version, change).await {
                 Ok(outcome) => outcome,
                 // A lost race: what was deleted meanwhile is gone, what was changed is something else.
@@ -138,6 +138,7 @@ pub(crate) async fn delete(
 ) -> S3Result<S3Response<DeleteObjectOutput>> {
     let key = request_key(&request)?;
     let DeleteObjectInput { bucket, key: name, version_id, .. } = &request.input;
+    let bypasses = request.input.bypass_governance_retention == Some(true);
     let which = Which::read(version_id.as_deref())?;
     let wanted = Wanted {
         if_match: request.input.if_match.clone(),
@@ -147,7 +148,7 @@ pub(crate) async fn delete(
     let name = object_name(name)?;
     let bucket = gateway.bucket(bucket).await?;
     let version = (which, version_id.as_deref());
-    let deleted = gateway.delete_one((&bucket, &name), version, &wanted, key).await?;
+    let deleted = gateway.delete_one((&bucket, &name), version, &wanted, (key, bypasses)).await?;
     let mut output = DeleteObjectOutput::default();
     output.delete_marker = deleted.marker.is_some().then_some(true);
     output.version_id = deleted.version.or(deleted.marker);
@@ -159,6 +160,7 @@ pub(crate) async fn delete_many(
     mut request: S3Request<DeleteObjectsInput>,
 ) -> S3Result<S3Response<DeleteObjectsOutput>> {
     let kept = request.extensions.remove().map_or_else(Vec::new, |Kept(kept)| kept);
+    let bypasses = request.input.bypass_governance_retention == Some(true);
     let DeleteObjectsInput { bucket, delete, .. } = request.input;
     if !(1..=MAX_OBJECTS).contains(&(delete.objects.len() + kept.len())) {
         return Err(s3_error!(
@@ -168,7 +170,7 @@ pub(crate) async fn delete_many(
     }
     let bucket = gateway.bucket(&bucket).await?;
     let one = async |object: ObjectIdentifier| {
-        let deleted = gateway.delete_identified(&bucket, &object).await;
+        let deleted = gateway.delete_identified(&bucket, &object, bypasses).await;
         (object, deleted)
     };
     let all: Vec<_> = stream::iter(delete.objects).map(one).buffered(AT_A_TIME).collect().await;
@@ -207,6 +209,7 @@ impl Gateway {
         &self,
         bucket: &FoundBucket,
         object: &ObjectIdentifier,
+        bypasses: bool,
     ) -> S3Result<Deleted> {
         let name = object_name(&object.key)?;
         let text = object.version_id.as_deref().filter(|text| !text.is_empty());
@@ -217,7 +220,7 @@ impl Gateway {
             modified: object.last_modified_time.clone(),
         };
         let key = new_key().map_err(of_object)?;
-        self.delete_one((bucket, &name), version, &wanted, key).await
+        self.delete_one((bucket, &name), version, &wanted, (key, bypasses)).await
     }
 }
 

@@ -12,18 +12,25 @@ use axum::response::{IntoResponse, Response};
 use s3s::config::{S3Config, StaticConfigProvider};
 use s3s::service::{S3Service, S3ServiceBuilder};
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
-use slotcast_node::access::Access;
+use slotcast_node::access::{Access, Peer};
+use slotcast_node::audit::AuditSlot;
 use slotcast_node::http::{Courtesy, Gateway as Served};
-use slotcast_node::{ObjectError, Objects, new_key};
+use slotcast_node::{NewBucket, ObjectError, Objects, new_key};
 use slotcast_object::{Name, Versioning};
 use tokio::sync::watch;
 
 use crate::access::Gate;
-use crate::chunks;
+use crate::cors::Asked;
 use crate::gateway::Gateway;
+use crate::hosts::Domains;
+use crate::post::Posted;
+use crate::{chunks, cors, post};
 
 /// A presigned URL is good for seven days at most, as AWS documents it.
 const MAX_EXPIRES: u64 = 7 * 24 * 3600;
+
+/// What forms are.
+const FORM: &str = "multipart/form-data";
 
 /// The most bytes of a request in XML. That which completes an upload of 10,000 parts with checksums has 3 MB.
 const MAX_XML: usize = 4 << 20;
@@ -34,34 +41,58 @@ const FIRST_BUCKET: Duration = Duration::from_secs(5);
 /// How long is waited before it is tried again to make the first bucket.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Serves S3 on `listener`. A `bucket` is made if it is not there.
-pub fn gateway(listener: TcpListener, bucket: Option<Name>) -> Served {
+/// How S3 is served.
+#[derive(Debug, Clone, Default)]
+pub struct GatewayConfig {
+    /// A bucket that is made if it is not there.
+    pub bucket: Option<Name>,
+    /// Domains below which each name is a bucket: in `photos.s3.example.org` it is `photos`.
+    pub domains: Vec<String>,
+}
+
+/// Serves S3 on `listener`.
+pub fn gateway(listener: TcpListener, config: GatewayConfig) -> Served {
     let courtesy =
         Courtesy { protocol: "s3", is_question: |_| false, refusal, late_header: LATE_HEADER };
-    let router = move |objects: Objects, access: Access| router(objects, access, bucket);
+    let router = move |objects: Objects, access: Access| router(objects, access, config);
     Served { listener, router: Box::new(router), courtesy }
 }
 
-fn router(objects: Objects, access: Access, bucket: Option<Name>) -> Router {
+/// What answers requests. Clones are the same.
+#[derive(Clone)]
+struct Door {
+    service: S3Service,
+    gateway: Gateway,
+    domains: Domains,
+    /// Whether the first bucket is made.
+    is_made: watch::Receiver<bool>,
+}
+
+fn router(objects: Objects, access: Access, config: GatewayConfig) -> Router {
+    let GatewayConfig { bucket, domains } = config;
     let (made, is_made) = watch::channel(bucket.is_none());
     if let Some(bucket) = bucket {
         tokio::spawn(make_first(objects.clone(), bucket, made));
     }
-    let mut builder = S3ServiceBuilder::new(Gateway::new(objects, access.clone()));
+    let (gateway, domains) = (Gateway::new(objects, access.clone()), Domains::new(&domains));
+    let mut builder = S3ServiceBuilder::new(gateway.clone());
     builder.set_auth(Gate(access.clone()));
     builder.set_access(Gate(access));
+    if !domains.is_empty() {
+        builder.set_host(domains.clone());
+    }
     let mut config = S3Config::default();
     config.xml_max_body_size = MAX_XML;
     builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
-    let service = builder.build();
-    Router::new().fallback(move |request| answer(service.clone(), is_made.clone(), request))
+    let door = Door { service: builder.build(), gateway, domains, is_made };
+    Router::new().fallback(move |request| answer(door.clone(), request))
 }
 
 /// Makes the bucket that the environment names, as soon as the cluster can.
 async fn make_first(objects: Objects, bucket: Name, made: watch::Sender<bool>) {
     loop {
         let Ok(key) = new_key() else { return };
-        match objects.make_bucket(&bucket, key, (None, Versioning::Off)).await {
+        match objects.make_bucket(&bucket, key, NewBucket::from(Versioning::Off)).await {
             Ok(_) | Err(ObjectError::BucketExists(_)) => break,
             Err(ObjectError::Names(error)) => {
                 tracing::debug!(%bucket, %error, "the first bucket is not made yet");
@@ -76,20 +107,42 @@ async fn make_first(objects: Objects, bucket: Name, made: watch::Sender<bool>) {
     made.send_replace(true);
 }
 
-async fn answer(
-    service: S3Service,
-    mut is_made: watch::Receiver<bool>,
-    request: Request,
-) -> Response {
+async fn answer(mut door: Door, request: Request) -> Response {
     let id = new_key().map_or(0, |key| key.0);
-    if let Err(error) = check(request.method(), request.uri(), request.headers()) {
+    if let Err(error) = check(request.uri(), request.headers()) {
         return with_id(of_error(error), id);
     }
-    if !*is_made.borrow() {
-        let _ = tokio::time::timeout(FIRST_BUCKET, is_made.wait_for(|made| *made)).await;
+    if !*door.is_made.borrow() {
+        let _ = tokio::time::timeout(FIRST_BUCKET, door.is_made.wait_for(|made| *made)).await;
     }
     let expects = request.headers().contains_key(header::EXPECT);
     let is_empty = request.body().is_end_stream();
+    let (bucket, key) = door.domains.place(request.uri(), request.headers());
+    let asked = Asked::of(request.method(), request.headers());
+    let form = is_form(request.method(), request.headers());
+    let mut answer = if request.method() == Method::OPTIONS {
+        let preflight = cors::preflight(&door.gateway, bucket.as_deref(), request.headers()).await;
+        return with_id(preflight.map_or_else(of_error, IntoResponse::into_response), id);
+    } else if let (Some(content_type), Some(bucket), None) = (form, &bucket, key) {
+        let parts = (bucket.clone(), content_type);
+        post_form(&door.gateway, parts, request).await.unwrap_or_else(of_error)
+    } else {
+        serve(&door.service, request).await
+    };
+    if let (Some(asked), Some(bucket)) = (asked, bucket) {
+        let rules = cors::rules(&door.gateway, &bucket).await;
+        answer.headers_mut().extend(asked.answer(&rules, false).unwrap_or_default());
+    }
+    // botocore takes an answer that comes without a "100 Continue" before it for that of all requests to come on this
+    // connection, and waits for others in vain: such a connection is not used again.
+    if expects && (is_empty || !answer.status().is_success()) {
+        answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    with_id(answer, id)
+}
+
+/// The answer of the library.
+async fn serve(service: &S3Service, request: Request) -> Response {
     let hash = request.headers().get("x-amz-content-sha256").and_then(|hash| hash.to_str().ok());
     let in_chunks = hash.and_then(chunks::is_signed);
     let request = request.map(|body| match in_chunks {
@@ -99,17 +152,30 @@ async fn answer(
         }
         None => s3s::Body::http_body_unsync(body),
     });
-    let mut answer = match service.call(request).await {
+    match service.call(request).await {
         Ok(answer) => answer.map(Body::new),
         // It could not even say what is wrong.
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-    };
-    // botocore takes an answer that comes without a "100 Continue" before it for that of all requests to come on this
-    // connection, and waits for others in vain: such a connection is not used again.
-    if expects && (is_empty || !answer.status().is_success()) {
-        answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    with_id(answer, id)
+}
+
+/// The Content-Type of a form, if a request has one.
+fn is_form(method: &Method, headers: &HeaderMap) -> Option<String> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok())?;
+    let begin = kind.get(..FORM.len()).unwrap_or("");
+    let is_it = method == Method::POST && begin.eq_ignore_ascii_case(FORM);
+    is_it.then(|| kind.to_owned())
+}
+
+async fn post_form(
+    gateway: &Gateway,
+    (bucket, content_type): (String, String),
+    mut request: Request,
+) -> S3Result<Response> {
+    let peer = request.extensions().get::<Peer>().copied();
+    let audit = request.extensions_mut().remove::<AuditSlot>();
+    let content = request.into_body().into_data_stream();
+    post::post(gateway, Posted { bucket, content_type, peer, audit, content }).await
 }
 
 /// With headers that tell this request from all others: people quote them when they ask for help.
@@ -135,7 +201,7 @@ fn of_error(error: S3Error) -> Response {
 }
 
 /// Refuses what `s3s` would take, or would have to have in memory.
-fn check(method: &Method, uri: &Uri, headers: &HeaderMap) -> S3Result<()> {
+fn check(uri: &Uri, headers: &HeaderMap) -> S3Result<()> {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let query: Vec<(String, String)> =
         serde_urlencoded::from_str(uri.query().unwrap_or("")).unwrap_or_default();
@@ -166,13 +232,6 @@ fn check(method: &Method, uri: &Uri, headers: &HeaderMap) -> S3Result<()> {
             ));
         }
     }
-    let form = "multipart/form-data";
-    let is_form = text(header::CONTENT_TYPE).is_some_and(|kind| {
-        kind.get(..form.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(form))
-    });
-    if method == Method::POST && is_form {
-        return Err(s3_error!(NotImplemented, "PostObject is not implemented yet"));
-    }
     Ok(())
 }
 
@@ -198,16 +257,12 @@ const LATE_HEADER: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\
 mod tests {
     use super::*;
 
-    fn checked(
-        method: &Method,
-        uri: &'static str,
-        pairs: &[(&'static str, &'static str)],
-    ) -> String {
+    fn checked(uri: &'static str, pairs: &[(&'static str, &'static str)]) -> String {
         let mut headers = HeaderMap::new();
         for (name, value) in pairs {
             headers.insert(*name, HeaderValue::from_static(value));
         }
-        match check(method, &Uri::from_static(uri), &headers) {
+        match check(&Uri::from_static(uri), &headers) {
             Ok(()) => "fine".into(),
             Err(error) => error.code().as_str().into(),
         }
@@ -215,27 +270,26 @@ mod tests {
 
     #[test]
     fn what_the_library_would_take_is_refused() {
-        assert_eq!(
-            checked(&Method::GET, "/b/k?Signature=x&AWSAccessKeyId=y", &[]),
-            "InvalidRequest"
-        );
+        assert_eq!(checked("/b/k?Signature=x&AWSAccessKeyId=y", &[]), "InvalidRequest");
         // A query of a client of its own.
-        assert_eq!(checked(&Method::GET, "/b/k?Signature=x", &[]), "fine");
-        assert_eq!(checked(&Method::GET, "/b", &[("authorization", "AWS a:b")]), "InvalidRequest");
-        assert_eq!(checked(&Method::GET, "/b", &[("authorization", "AWS4-HMAC-SHA256 x")]), "fine");
+        assert_eq!(checked("/b/k?Signature=x", &[]), "fine");
+        assert_eq!(checked("/b", &[("authorization", "AWS a:b")]), "InvalidRequest");
+        assert_eq!(checked("/b", &[("authorization", "AWS4-HMAC-SHA256 x")]), "fine");
         let wrong = "AuthorizationQueryParametersError";
         for (expires, said) in
             [("1", "fine"), ("604800", "fine"), ("604801", wrong), ("0", wrong), ("-1", wrong)]
         {
             let uri =
                 format!("/b/k?X-Amz-Expires={expires}&X-Amz-Signature=x&X-Amz-SignedHeaders=host");
-            assert_eq!(checked(&Method::GET, uri.leak(), &[]), said, "{expires}");
+            assert_eq!(checked(uri.leak(), &[]), said, "{expires}");
         }
         let unsigned = "/b/k?X-Amz-Expires=9&X-Amz-Signature=x&X-Amz-SignedHeaders=x-amz-date";
-        assert_eq!(checked(&Method::GET, unsigned, &[]), wrong);
-        let form = [("content-type", "Multipart/form-data; boundary=x")];
-        assert_eq!(checked(&Method::POST, "/b", &form), "NotImplemented");
-        assert_eq!(checked(&Method::PUT, "/b/k", &form), "fine");
+        assert_eq!(checked(unsigned, &[]), wrong);
+        let form = "Multipart/form-data; boundary=x";
+        let headers =
+            HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(form))]);
+        assert_eq!(is_form(&Method::POST, &headers).as_deref(), Some(form));
+        assert_eq!(is_form(&Method::PUT, &headers), None);
     }
 
     #[test]

@@ -4,6 +4,9 @@ use s3s::{S3Error, S3ErrorCode, s3_error};
 use slotcast_node::{ContentError, ObjectError};
 use slotcast_object::NameFailure;
 
+/// What content whose length was not known says when it gets too long.
+pub(crate) const TOO_LONG: &str = "more came than may be stored";
+
 /// A code that `s3s` has no name for.
 pub(crate) fn custom(code: &'static str, status: u16, message: impl Into<String>) -> S3Error {
     let mut error = S3Error::with_message(S3ErrorCode::Custom(code.into()), message.into());
@@ -11,6 +14,14 @@ pub(crate) fn custom(code: &'static str, status: u16, message: impl Into<String>
         error.set_status_code(status);
     }
     error
+}
+
+/// What was sent is not the XML that was expected.
+pub(crate) fn malformed_xml() -> S3Error {
+    s3_error!(
+        MalformedXML,
+        "The XML you provided was not well-formed or did not validate against our published schema"
+    )
 }
 
 /// A condition of a request does not hold.
@@ -75,6 +86,13 @@ pub(crate) fn of_object(error: ObjectError) -> S3Error {
             Ok(error) => *error,
             Err(error) => S3Error::with_message(S3ErrorCode::InvalidRequest, error.to_string()),
         },
+        ObjectError::Locked => {
+            s3_error!(AccessDenied, "Access Denied because object protected by object lock.")
+        }
+        ObjectError::LockedBucket(_) => s3_error!(
+            InvalidBucketState,
+            "An Object Lock configuration is present on this bucket, so the versioning state cannot be changed."
+        ),
         ObjectError::OtherKind(_) => S3Error::with_message(S3ErrorCode::InternalError, text),
     }
 }
@@ -92,6 +110,12 @@ pub(crate) fn of_content(error: &ContentError) -> S3Error {
             return s3_error!(
                 SignatureDoesNotMatch,
                 "The signature of a chunk of the content does not match what was computed."
+            );
+        }
+        ContentError::BrokeOff(why) if why == TOO_LONG => {
+            return s3_error!(
+                EntityTooLarge,
+                "Your proposed upload exceeds the maximum allowed size"
             );
         }
         ContentError::BrokeOff(why) if why.contains("ChunkTooLong") => {

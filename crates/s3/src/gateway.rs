@@ -10,8 +10,8 @@ use slotcast_object::{Condition, Name, RequestKey};
 use crate::conditions::Wanted;
 use crate::errors::of_object;
 use crate::{
-    attributes, bucket_policy, buckets, copy, delete, get, listing, multipart, parts, put, tagging,
-    versions,
+    acl, attributes, bucket_policy, buckets, copy, cors, delete, get, lifecycle, listing,
+    multipart, object_lock, parts, put, settings, tagging, versions,
 };
 
 /// What carries out the operations.
@@ -59,8 +59,30 @@ operations! {
     delete_bucket(DeleteBucketInput) -> DeleteBucketOutput: buckets::delete;
     list_buckets(ListBucketsInput) -> ListBucketsOutput: buckets::list;
     get_bucket_location(GetBucketLocationInput) -> GetBucketLocationOutput: buckets::location;
-    get_bucket_acl(GetBucketAclInput) -> GetBucketAclOutput: buckets::acl;
-    get_object_acl(GetObjectAclInput) -> GetObjectAclOutput: buckets::object_acl;
+    get_bucket_acl(GetBucketAclInput) -> GetBucketAclOutput: acl::of_bucket;
+    get_object_acl(GetObjectAclInput) -> GetObjectAclOutput: acl::of_object;
+    put_bucket_acl(PutBucketAclInput) -> PutBucketAclOutput: acl::put_of_bucket;
+    put_object_acl(PutObjectAclInput) -> PutObjectAclOutput: acl::put_of_object;
+    get_bucket_ownership_controls(GetBucketOwnershipControlsInput) -> GetBucketOwnershipControlsOutput: settings::ownership;
+    put_bucket_ownership_controls(PutBucketOwnershipControlsInput) -> PutBucketOwnershipControlsOutput: settings::put_ownership;
+    delete_bucket_ownership_controls(DeleteBucketOwnershipControlsInput) -> DeleteBucketOwnershipControlsOutput: settings::delete_ownership;
+    get_public_access_block(GetPublicAccessBlockInput) -> GetPublicAccessBlockOutput: settings::public_access;
+    put_public_access_block(PutPublicAccessBlockInput) -> PutPublicAccessBlockOutput: settings::put_public_access;
+    delete_public_access_block(DeletePublicAccessBlockInput) -> DeletePublicAccessBlockOutput: settings::delete_public_access;
+    get_bucket_request_payment(GetBucketRequestPaymentInput) -> GetBucketRequestPaymentOutput: settings::payer;
+    put_bucket_request_payment(PutBucketRequestPaymentInput) -> PutBucketRequestPaymentOutput: settings::put_payer;
+    get_bucket_cors(GetBucketCorsInput) -> GetBucketCorsOutput: cors::get;
+    put_bucket_cors(PutBucketCorsInput) -> PutBucketCorsOutput: cors::put;
+    delete_bucket_cors(DeleteBucketCorsInput) -> DeleteBucketCorsOutput: cors::delete;
+    get_bucket_lifecycle_configuration(GetBucketLifecycleConfigurationInput) -> GetBucketLifecycleConfigurationOutput: lifecycle::get;
+    put_bucket_lifecycle_configuration(PutBucketLifecycleConfigurationInput) -> PutBucketLifecycleConfigurationOutput: lifecycle::put;
+    delete_bucket_lifecycle(DeleteBucketLifecycleInput) -> DeleteBucketLifecycleOutput: lifecycle::delete;
+    get_object_lock_configuration(GetObjectLockConfigurationInput) -> GetObjectLockConfigurationOutput: object_lock::configuration;
+    put_object_lock_configuration(PutObjectLockConfigurationInput) -> PutObjectLockConfigurationOutput: object_lock::put_configuration;
+    get_object_retention(GetObjectRetentionInput) -> GetObjectRetentionOutput: object_lock::retention;
+    put_object_retention(PutObjectRetentionInput) -> PutObjectRetentionOutput: object_lock::put_retention;
+    get_object_legal_hold(GetObjectLegalHoldInput) -> GetObjectLegalHoldOutput: object_lock::hold;
+    put_object_legal_hold(PutObjectLegalHoldInput) -> PutObjectLegalHoldOutput: object_lock::put_hold;
     list_objects(ListObjectsInput) -> ListObjectsOutput: listing::list;
     list_objects_v2(ListObjectsV2Input) -> ListObjectsV2Output: listing::list_v2;
     put_object(PutObjectInput) -> PutObjectOutput: put::put;

@@ -18,7 +18,8 @@ use crate::description::describe;
 use crate::errors::{custom, no_such_key, of_content, of_object};
 use crate::gateway::Gateway;
 use crate::names::{Which, object_name, second_of, version_text};
-use crate::refusals;
+use crate::object_lock::show_lock;
+use crate::{lifecycle, refusals};
 
 /// A version of an object, and where it is.
 #[derive(Debug)]
@@ -27,6 +28,7 @@ pub(crate) struct Found {
     pub(crate) name: Name,
     pub(crate) version: Version<Entry>,
     pub(crate) object: Object,
+    pub(crate) is_latest: bool,
 }
 
 impl Found {
@@ -71,7 +73,7 @@ impl Gateway {
         let versions = record.map(|record| record.versions).unwrap_or_default();
         let mut all = versions.into_iter().enumerate();
         let found = all.find(|(place, version)| which.is(version, *place == 0));
-        let Some((_, version)) = found else {
+        let Some((place, version)) = found else {
             return Err(match which {
                 Which::Latest => no_such_key(),
                 Which::Null | Which::Is(_) => {
@@ -90,7 +92,15 @@ impl Gateway {
             return Err(marker(error, &version));
         };
         let object = entry.object().cloned().ok_or_else(no_such_key)?;
-        Ok(Found { bucket, name, version, object })
+        Ok(Found { bucket, name, version, object, is_latest: place == 0 })
+    }
+
+    /// When a version goes, if it is the latest and a rule says so.
+    fn expiration(&self, found: &Found) -> Option<String> {
+        let day = self.objects.lifecycle_day();
+        let told =
+            || lifecycle::told(&found.bucket.bucket, found.name.as_str(), &found.object, day);
+        found.is_latest.then(told).flatten()
     }
 
     /// Which bytes of an object are wanted: all, a range, or a part; with the number of its parts where one is.
@@ -179,6 +189,7 @@ macro_rules! say {
         $output.content_range = $wanted.content_range(object.size);
         $output.parts_count = $wanted.parts;
         $output.version_id = $found.version_id();
+        show_lock!($output, object);
         // Those that are known are of all of it.
         if $checksum_mode.is_some() && $wanted.length() == i64::try_from(object.size).ok() {
             $output.checksum_type = show!($output, shown(object));
@@ -200,6 +211,7 @@ pub(crate) async fn get(
     let content = content.map_err(|error| of_content(&error))?;
     let mut output = GetObjectOutput::default();
     say!(output, found, wanted, checksum_mode);
+    output.expiration = gateway.expiration(&found);
     output.tag_count = i32::try_from(found.object.tags.len()).ok().filter(|count| *count > 0);
     let body = axum::body::Body::from_stream(content);
     output.body = Some(StreamingBlob::from(s3s::Body::http_body_unsync(body)));
@@ -218,6 +230,7 @@ pub(crate) async fn head(
     let wanted = gateway.wanted(&found.object, *range, *part_number).await?;
     let mut output = HeadObjectOutput::default();
     say!(output, found, wanted, checksum_mode);
+    output.expiration = gateway.expiration(&found);
     let mut response = S3Response::new(output);
     response.headers = overridden(&request.input);
     if !found.object.tags.is_empty() {

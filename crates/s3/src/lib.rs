@@ -20,6 +20,7 @@
 )]
 
 mod access;
+mod acl;
 mod actions;
 mod algorithm;
 mod attributes;
@@ -29,20 +30,28 @@ mod checksums;
 mod chunks;
 mod conditions;
 mod copy;
+mod cors;
 mod delete;
 mod description;
 mod door;
 mod errors;
+mod form;
+mod form_policy;
 mod gateway;
 mod get;
+mod hosts;
+mod lifecycle;
 mod listing;
 mod multipart;
 mod names;
+mod object_lock;
 mod parts;
+mod post;
 mod put;
 mod refusals;
+mod settings;
 mod tagging;
 mod versions;
 
-pub use door::gateway;
+pub use door::{GatewayConfig, gateway};
 pub use names::{NoBucketName, bucket_for_s3};

@@ -36,6 +36,9 @@ pub(crate) fn limit(wanted: Option<i32>, what: &str) -> S3Result<u32> {
 pub(crate) struct Encoding(bool);
 
 impl Encoding {
+    /// As in addresses.
+    pub(crate) const URL: Encoding = Encoding(true);
+
     pub(crate) fn read(wanted: Option<&EncodingType>) -> S3Result<Encoding> {
         match wanted.map(|wanted| wanted.as_str()) {
             None => Ok(Encoding(false)),

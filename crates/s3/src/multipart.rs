@@ -17,10 +17,13 @@ use crate::conditions::Wanted;
 use crate::errors::of_object;
 use crate::gateway::Gateway;
 use crate::names::{made_version, object_name, request_key};
-use crate::{description, refusals};
+use crate::{description, lifecycle, object_lock, refusals};
 
 /// Among what is said of an upload: how its checksums are computed.
 const CHECKSUM: &str = ":upload-checksum";
+
+/// Among what is said of an upload: how long the object is going to be kept.
+const LOCK: &str = ":upload-lock";
 
 /// The fewest bytes of a part, but for the last one, as AWS documents it.
 const MIN_PART: u64 = 5 << 20;
@@ -146,6 +149,8 @@ pub(crate) async fn create(
     let summed = Summed::of_request(&request)?;
     object.metadata.insert(CHECKSUM.into(), summed.text());
     let bucket = gateway.bucket(&request.input.bucket).await?;
+    let lock = object_lock::checked(&request.headers, &bucket)?;
+    object.metadata.extend(lock.text().map(|text| (LOCK.into(), text)));
     let begun = gateway.objects.begin_upload((&bucket, &name), key, object).await;
     let id = begun.map_err(of_object)?;
     let mut output = CreateMultipartUploadOutput::default();
@@ -324,6 +329,9 @@ pub(crate) async fn complete(
     let summed = Summed::of(&upload.object);
     let mut object = upload.object.clone();
     object.metadata.remove(CHECKSUM);
+    if let Some(text) = object.metadata.remove(LOCK) {
+        object_lock::Wanted::read(&text).put(&mut object, &bucket.bucket)?;
+    }
     object.checksums =
         of_parts(chosen.iter().map(|part| &part.object), Some((summed.algorithm, summed.of_parts)));
     check_whole(&request, &object, chosen.iter().map(|part| part.object.size).sum())?;
@@ -336,6 +344,8 @@ pub(crate) async fn complete(
     output.e_tag = Some(ETag::Strong(etag(&object)));
     output.checksum_type = show!(output, shown(&object));
     output.version_id = made_version(bucket.bucket.versioning, version);
+    let day = gateway.objects.lifecycle_day();
+    output.expiration = lifecycle::told(&bucket.bucket, name.as_str(), &object, day);
     Ok(S3Response::new(output))
 }
 

@@ -107,6 +107,16 @@ pub(crate) fn seconds(time: &Timestamp) -> i64 {
     text.split('.').next().and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
+/// Milliseconds since 1970; none of what is before that.
+pub(crate) fn milliseconds(time: &Timestamp) -> u64 {
+    let mut text = Vec::new();
+    let _ = time.format(s3s::dto::TimestampFormat::EpochSeconds, &mut text);
+    let text = String::from_utf8(text).unwrap_or_default();
+    let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
+    let part: u64 = format!("{part:0<3}")[..3].parse().unwrap_or(0);
+    whole.parse::<u64>().unwrap_or(0).saturating_mul(1000).saturating_add(part)
+}
+
 /// The same for each retry of one call of a client, and another one for each other request.
 pub(crate) fn request_key<T>(request: &S3Request<T>) -> S3Result<RequestKey> {
     key_of(&request.headers, &request.credentials, (request.method.as_str(), &request.uri))
@@ -162,5 +172,8 @@ mod tests {
     fn times_are_read_as_they_are_written() {
         assert_eq!(seconds(&time_of(1_700_000_000_999)), 1_700_000_000);
         assert_eq!(seconds(&second_of(1_700_000_000_999)), 1_700_000_000);
+        for ms in [0, 1, 50, 1_700_000_000_000, 1_700_000_000_999] {
+            assert_eq!(milliseconds(&time_of(ms)), ms);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Parts of uploads, and uploads that are under way: UploadPart, UploadPartCopy, ListParts, ListMultipartUploads.
 
+use futures_util::{StreamExt, stream};
 use s3s::dto::{
     CopyPartResult, ETag, Initiator, ListMultipartUploadsInput, ListMultipartUploadsOutput,
     ListPartsInput, ListPartsOutput, MultipartUpload, Part, Range, UploadPartCopyInput,
@@ -34,7 +35,8 @@ pub(crate) async fn put(
     let UploadPartInput { bucket, key, upload_id, .. } = &request.input;
     let (_, upload) = gateway.upload((bucket, key, upload_id)).await?;
     let summed = Summed::of(&upload.object);
-    let announced = Announced::of(&request, Some(summed.algorithm))?;
+    let announced =
+        Announced::of(&request.headers, request.trailing_headers.as_ref(), Some(summed.algorithm))?;
     if summed.is_asked && announced.algorithm != summed.algorithm {
         return Err(s3_error!(
             InvalidRequest,
@@ -44,8 +46,8 @@ pub(crate) async fn put(
         ));
     }
     let is_shown = announced.is_asked || summed.is_asked;
-    let incoming = announced.incoming(length);
-    let (content, seal) = announced.pass(content, length);
+    let incoming = announced.incoming(Some(length));
+    let (content, seal) = announced.pass(stream::iter(content).flatten(), Some(length));
     let object = Object { modified: now_ms(), ..Object::default() };
     let part = (number, object, Some(seal));
     let stored = gateway.objects.put_part(&upload, part, incoming, content).await;
@@ -99,13 +101,14 @@ pub(crate) async fn copy(
         ));
     }
     let summed = Summed::of(&upload.object);
-    let announced = Announced::of(&request, Some(summed.algorithm))?;
+    let announced =
+        Announced::of(&request.headers, request.trailing_headers.as_ref(), Some(summed.algorithm))?;
     // It is read to know its checksums; what of it is stored is not sent to any target again.
     let content = gateway.objects.read(&found.object.body, range).await;
     let content = content.map_err(|error| of_content(&error))?;
-    let body = s3s::Body::http_body_unsync(axum::body::Body::from_stream(content));
-    let incoming = announced.incoming(length);
-    let (content, seal) = announced.pass(Some(body.into()), length);
+    let incoming = announced.incoming(Some(length));
+    let (content, seal) =
+        announced.pass(content.map(|piece| piece.map_err(Into::into)), Some(length));
     let object = Object { modified: now_ms(), ..Object::default() };
     let part = (number, object, Some(seal));
     let stored = gateway.objects.put_part(&upload, part, incoming, content).await;

@@ -1,16 +1,23 @@
 //! PutObject.
 
+use std::pin::Pin;
+
 use axum::http::HeaderMap;
-use s3s::dto::{ETag, PutObjectInput, PutObjectOutput};
-use s3s::{S3Request, S3Response, S3Result, s3_error};
-use slotcast_node::{PutObject, StoredObject};
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, stream};
+use s3s::dto::{ETag, Metadata, PutObjectInput, PutObjectOutput};
+use s3s::{S3Request, S3Response, S3Result, StdError, s3_error};
+use slotcast_node::{FoundBucket, PutObject, StoredObject};
+use slotcast_object::{Object, RequestKey};
 
 use crate::checksums::{Announced, etag, show, shown};
 use crate::conditions::Wanted;
 use crate::errors::of_object;
+use crate::form_policy::FormPolicy;
 use crate::gateway::Gateway;
 use crate::names::{made_version, object_name, request_key};
-use crate::{description, refusals};
+use crate::tagging::Tags;
+use crate::{description, lifecycle, object_lock, refusals};
 
 /// The most bytes of one put, or of one part, as AWS documents it.
 pub(crate) const MAX_PUT: u64 = 5 << 30;
@@ -34,33 +41,95 @@ pub(crate) fn length(headers: &HeaderMap, announced: Option<i64>) -> S3Result<u6
     }
 }
 
+/// Content on its way.
+pub(crate) struct Content {
+    pub(crate) pieces: Pin<Box<dyn Stream<Item = Result<Bytes, StdError>> + Send>>,
+    /// How long it is, if that is known.
+    pub(crate) length: Option<u64>,
+    /// What the policy of a form says of its length.
+    pub(crate) policy: Option<FormPolicy>,
+}
+
+/// What is said of an object that is stored.
+pub(crate) struct Said<'a> {
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) metadata: Option<&'a Metadata>,
+    /// Tags, where headers do not say them.
+    pub(crate) tags: Option<Tags>,
+    pub(crate) announced: Announced,
+    pub(crate) wanted: Wanted,
+}
+
+/// What was stored.
+pub(crate) struct Stored {
+    pub(crate) object: Object,
+    pub(crate) version: Option<String>,
+    pub(crate) bucket: FoundBucket,
+}
+
+impl Gateway {
+    /// Stores content under a key.
+    pub(crate) async fn store(
+        &self,
+        (bucket, key): (&str, &str),
+        request: RequestKey,
+        said: Said<'_>,
+        content: Content,
+    ) -> S3Result<Stored> {
+        let Said { headers, metadata, tags, announced, wanted } = said;
+        refusals::check(headers)?;
+        let name = object_name(key)?;
+        let mut object = description::of_headers(headers, metadata)?;
+        object.tags.extend(tags.into_iter().flatten());
+        let lock = object_lock::Wanted::of(headers)?;
+        let bucket = self.believed(bucket).await?;
+        let bucket = match lock.is_any() && bucket.bucket.settings.lock.is_none() {
+            // It may have it by now.
+            true => self.bucket(bucket.name.as_str()).await?,
+            false => bucket,
+        };
+        lock.put(&mut object, &bucket.bucket)?;
+        let condition = self.condition(&wanted, (&bucket, &name), request).await?;
+        let incoming = announced.incoming(content.length);
+        let (pieces, sums) = announced.pass(content.pieces, content.length);
+        let policy = content.policy;
+        let seal = move |object: &mut Object| {
+            if let Some(policy) = &policy {
+                policy.check_length(object.size)?;
+            }
+            sums(object)
+        };
+        let put = PutObject { key: request, condition, object, seal: Some(Box::new(seal)) };
+        let stored = self.objects.put((&bucket, &name), put, incoming, pieces).await;
+        let StoredObject { version, object, versioning } =
+            stored.map_err(|error| wanted.told(error))?;
+        Ok(Stored { object, version: made_version(versioning, version), bucket })
+    }
+}
+
 pub(crate) async fn put(
     gateway: &Gateway,
     mut request: S3Request<PutObjectInput>,
 ) -> S3Result<S3Response<PutObjectOutput>> {
-    refusals::check(&request.headers)?;
-    let name = object_name(&request.input.key)?;
     let key = request_key(&request)?;
     let length = length(&request.headers, request.input.content_length)?;
-    let object = description::of_headers(&request.headers, request.input.metadata.as_ref())?;
-    let announced = Announced::of(&request, None)?;
-    let content = request.input.body.take();
+    let announced = Announced::of(&request.headers, request.trailing_headers.as_ref(), None)?;
+    let pieces = stream::iter(request.input.body.take()).flatten();
+    let content = Content { pieces: Box::pin(pieces), length: Some(length), policy: None };
     let wanted = Wanted {
         if_match: request.input.if_match.take(),
         if_none_match: request.input.if_none_match.take(),
     };
-    let bucket = gateway.believed(&request.input.bucket).await?;
-    let condition = gateway.condition(&wanted, (&bucket, &name), key).await?;
-    let incoming = announced.incoming(length);
-    let (content, seal) = announced.pass(content, length);
-    let put = PutObject { key, condition, object, seal: Some(seal) };
-    let stored = gateway.objects.put((&bucket, &name), put, incoming, content).await;
-    let stored = stored.map_err(|error| wanted.told(error))?;
-    let StoredObject { version, object, versioning } = stored;
+    let metadata = request.input.metadata.as_ref();
+    let said = Said { headers: &request.headers, metadata, tags: None, announced, wanted };
+    let place = (&request.input.bucket[..], &request.input.key[..]);
+    let Stored { object, version, bucket } = gateway.store(place, key, said, content).await?;
     let mut output = PutObjectOutput::default();
     output.e_tag = Some(ETag::Strong(etag(&object)));
     output.checksum_type = show!(output, shown(&object));
-    output.version_id = made_version(versioning, version);
+    output.version_id = version;
+    output.expiration =
+        lifecycle::told(&bucket.bucket, place.1, &object, gateway.objects.lifecycle_day());
     Ok(S3Response::new(output))
 }
 

@@ -9,14 +9,15 @@ use s3s::dto::{
     PutObjectTaggingInput, PutObjectTaggingOutput, Tag, Tagging,
 };
 use s3s::{S3Request, S3Response, S3Result, s3_error};
+use slotcast_node::Change;
 use slotcast_object::{Condition, Object, RequestKey};
 
-use crate::errors::{custom, of_object};
+use crate::errors::{self, custom};
 use crate::gateway::Gateway;
 use crate::names::{bucket_name, request_key};
 
 /// Tags by their keys.
-type Tags = BTreeMap<String, String>;
+pub(crate) type Tags = BTreeMap<String, String>;
 
 /// The most tags of an object, and of a bucket, as AWS documents it.
 const MAX_OF_OBJECT: usize = 10;
@@ -62,6 +63,11 @@ fn of_set(tagging: Tagging, max: usize, what: &str) -> S3Result<Tags> {
     checked(tagging.tag_set.into_iter().map(pair).collect(), max, what)
 }
 
+/// The tags of an object that are written so.
+pub(crate) fn of_object(tagging: Tagging) -> S3Result<Tags> {
+    of_set(tagging, MAX_OF_OBJECT, "Object")
+}
+
 fn set_of(tags: &Tags) -> Vec<Tag> {
     let tag = |(key, value): (&String, &String)| {
         let mut tag = Tag::default();
@@ -83,9 +89,9 @@ impl Gateway {
         let found = self.find(bucket, key, version).await?;
         let change = |object: &mut Object| object.tags.clone_from(tags);
         let place = (&found.bucket, &found.name);
-        let always = (request, Condition::Always);
+        let always = Change::new(request, Condition::Always);
         let amended = self.objects.amend(place, Some(found.version.id), always, change).await;
-        amended.map_err(of_object)?;
+        amended.map_err(errors::of_object)?;
         Ok(found.version_id())
     }
 }
@@ -147,7 +153,7 @@ impl Gateway {
         let changed = self.objects.amend_bucket(&name, request, |bucket| {
             bucket.tags.clone_from(tags);
         });
-        changed.await.map_err(of_object).map(drop)
+        changed.await.map_err(errors::of_object).map(drop)
     }
 }
 

@@ -11,7 +11,7 @@ use clap::Args;
 use slotcast_lab::InputError;
 use slotcast_node::access::{Keys, KeysError};
 use slotcast_node::http::Gateway;
-use slotcast_s3::bucket_for_s3;
+use slotcast_s3::{GatewayConfig, bucket_for_s3};
 
 use crate::failure::Failure;
 
@@ -32,6 +32,21 @@ pub(crate) struct S3Options {
     /// Serve S3 at this address, or not at all [default: 127.0.0.1:9000, if that is free]
     #[arg(long, value_name = "ADDRESS:PORT|off", num_args = 0..=1, default_missing_value = DEFAULT)]
     s3: Option<Place>,
+
+    /// A domain below which each name is a bucket, as in photos.s3.example.org for s3.example.org; may be given several
+    /// times
+    #[arg(long = "s3-domain", value_name = "DOMAIN", value_parser = domain)]
+    domains: Vec<String>,
+}
+
+fn domain(text: &str) -> Result<String, String> {
+    let is_label = |label: &str| {
+        !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    match text.split('.').all(is_label) && text.parse::<std::net::Ipv4Addr>().is_err() {
+        true => Ok(text.to_owned()),
+        false => Err("a domain is a name without a port, as in s3.example.org".into()),
+    }
 }
 
 /// An address, or none.
@@ -160,7 +175,10 @@ impl S3Options {
             }
         };
         let address = listener.local_addr().unwrap_or(address);
-        let gateway = slotcast_s3::gateway(listener, name);
+        let gateway = slotcast_s3::gateway(
+            listener,
+            GatewayConfig { bucket: name, domains: self.domains.clone() },
+        );
         Ok(Some(S3 { address, bucket, gateway }))
     }
 

@@ -72,6 +72,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0, env = "SLOTCAST_TRANSFORMS", value_parser = clap::value_parser!(u32).range(0..=1024))]
     transforms: u32,
 
+    /// Let a day of the lifecycle of objects be so long, to try its rules without waiting [default: 24h]
+    #[arg(long, value_name = "TIME", value_parser = timeout, conflicts_with = "config")]
+    lifecycle_day: Option<Span>,
+
     #[command(flatten)]
     s3: S3Options,
 
@@ -210,6 +214,7 @@ fn alone(arguments: &Arguments) -> Outcome {
         disk_rate: arguments.disk_rate,
         link_rate: arguments.link_rate,
         collect_every: arguments.collect_every,
+        lifecycle_day: arguments.lifecycle_day,
         ..Limits::default()
     };
     let limits = arguments.http.limits(rates);

@@ -121,6 +121,16 @@ impl Signer {
         HEXLOWER.encode(&hmac(&self.key(), &text))
     }
 
+    /// What a form calls its credential.
+    pub(crate) fn credential(&self) -> String {
+        format!("{}/{}", self.access, self.scope())
+    }
+
+    /// The signature of a text, as of the policy of a form.
+    pub(crate) fn sign_text(&self, text: &str) -> String {
+        HEXLOWER.encode(&hmac(&self.key(), text))
+    }
+
     /// The signature of a chunk after one with the signature `before`.
     pub(crate) fn sign_chunk(&self, before: &str, bytes: &[u8]) -> String {
         let text = format!(

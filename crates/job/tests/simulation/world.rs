@@ -7,8 +7,8 @@ use slotcast_job::{
     Source, Stage, StateRecord, Status, TaskId, UnitRecord, Worker, WorkerId, output, page,
 };
 use slotcast_object::{
-    Condition, Decision, Entry, NameRecord, Object, Operation, Outcome, Request, RequestKey,
-    VersionId, Versioning,
+    Condition, Decision, Entry, NameRecord, Object, Operation, Outcome, Permit, Request,
+    RequestKey, VersionId, Versioning,
 };
 use slotcast_random::{Stream, Streams};
 use slotcast_units::{Span, Time};
@@ -84,7 +84,8 @@ fn apply(
     name: &str,
     (key, operation, condition): (RequestKey, Operation<Entry>, Condition),
 ) -> (Outcome, bool) {
-    let request = Request { key, operation, condition, versioning: Versioning::Off };
+    let (versioning, permit) = (Versioning::Off, Permit::default());
+    let request = Request { key, operation, condition, versioning, permit };
     match request.decide(names.get(name)) {
         Decision::Write(record, outcome) => {
             names.insert(name.to_owned(), record);

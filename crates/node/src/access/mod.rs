@@ -47,7 +47,7 @@ pub use self::sealing::{MasterKey, MasterKeyError, MasterKeySource};
 pub(crate) use self::users_http::routes;
 pub use self::users_http::{KeyAnswer, PairAnswer, UserAnswer, UsersAnswer};
 use crate::node::Node;
-use crate::objects::{self, ObjectError};
+use crate::objects::{self, FoundBucket, ObjectError};
 
 /// How long what was read of users, keys and policies of buckets is believed.
 pub const LIFE: Duration = Duration::from_secs(2);
@@ -224,6 +224,8 @@ enum Rule {
     /// There is none.
     None,
     Policy(Arc<Policy>),
+    /// It opens something to everybody, and the bucket is closed to whoever has no credentials.
+    Restricted(Arc<Policy>),
     /// It cannot be read: so it is not known what it forbids.
     Unreadable,
 }
@@ -324,7 +326,10 @@ impl Access {
         };
         Ok(match rule {
             Rule::None => caller.decides(&[], (action, resource), prefix),
-            Rule::Policy(policy) => caller.decides(&[policy], (action, resource), prefix),
+            Rule::Restricted(_) if caller.is_anonymous() => false,
+            Rule::Policy(policy) | Rule::Restricted(policy) => {
+                caller.decides(&[policy], (action, resource), prefix)
+            }
             Rule::Unreadable => false,
         })
     }
@@ -339,6 +344,9 @@ impl Access {
             Ok(found) => match &found.bucket.policy {
                 None => Rule::None,
                 Some(text) => match Policy::of_bucket(text, bucket.as_str()) {
+                    Ok(policy) if policy.is_public() && is_restricted(&found) => {
+                        Rule::Restricted(Arc::new(policy))
+                    }
                     Ok(policy) => Rule::Policy(Arc::new(policy)),
                     Err(error) => {
                         tracing::error!(%bucket, %error, "policy of a bucket unreadable: only root is let in");
@@ -353,7 +361,7 @@ impl Access {
         Ok(rule)
     }
 
-    /// The policy of a bucket was changed here: it counts here at once.
+    /// The policy of a bucket was changed here, or who may follow it: it counts here at once.
     pub fn policy_changed(&self, bucket: &Name) {
         self.inner.buckets.forget(bucket.as_str());
     }
@@ -363,6 +371,11 @@ impl Access {
         self.inner.keys.clear();
         self.inner.knowledge.clear();
     }
+}
+
+/// Whether a bucket is closed to whoever has no credentials, whatever its policy opens.
+fn is_restricted(found: &FoundBucket) -> bool {
+    found.bucket.settings.public_access.is_some_and(|access| access.restricts)
 }
 
 /// The access key and the secret key of `Basic`.

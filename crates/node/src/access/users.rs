@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use slotcast_object::{
     Body, BucketId, Condition, Entry, From, Key, ListRequest, MAX_PAGE, Name, NameFailure, Object,
-    Operation, Outcome, Request, VersionId, Versioning,
+    Operation, Outcome, Permit, Request, VersionId, Versioning,
 };
 
 use super::error::AccessError;
@@ -48,7 +48,8 @@ async fn say(node: &Node, key: Key, text: Option<Vec<u8>>, condition: Condition)
         }
         None => Operation::Delete(now_ms()),
     };
-    let request = Request { key: new_key()?, operation, condition, versioning: Versioning::Off };
+    let (versioning, permit) = (Versioning::Off, Permit::default());
+    let request = Request { key: new_key()?, operation, condition, versioning, permit };
     match objects::update(node, (key, request, None)).await? {
         Outcome::ConditionFailed(_) => Ok(false),
         _ => Ok(true),

@@ -43,6 +43,7 @@ struct File {
     body_memory: Option<Spanned<String>>,
     waiting: Option<Spanned<u32>>,
     collect_every: Option<Spanned<String>>,
+    lifecycle_day: Option<Spanned<String>>,
     target: Spanned<Vec<TargetEntry>>,
 }
 
@@ -266,6 +267,7 @@ fn limits(source: &Source, file: &File) -> Result<Limits> {
         body_memory: size(source, "body_memory", &file.body_memory, BODY_MEMORY)?,
         waiting: file.waiting.as_ref().map(|n| *n.get_ref()),
         collect_every: timeout("collect_every", &file.collect_every)?,
+        lifecycle_day: timeout("lifecycle_day", &file.lifecycle_day)?,
     })
 }
 

@@ -10,7 +10,7 @@ use super::process::{self, Process};
 use super::shortened;
 use crate::content_stream::ContentError;
 use crate::objects::{
-    self, CopyObject, FoundBucket, FoundObject, Incoming, ObjectError, PutObject, now_ms,
+    self, Change, CopyObject, FoundBucket, FoundObject, Incoming, ObjectError, PutObject, now_ms,
 };
 
 /// Outputs up to so many bytes are stored as what is short.
@@ -98,7 +98,7 @@ impl Carrier {
         make: Make,
     ) -> Result<u64, ObjectError> {
         let bucket = self.bucket(&text.from.bucket).await?;
-        let change = (make.key, make.condition);
+        let change = Change::new(make.key, make.condition);
         let done = self.objects.delete((&bucket, &Name::new(name)?), None, change).await?;
         match done {
             Outcome::Deleted(_) | Outcome::NothingToDelete => Ok(source.size),

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use slotcast_job::{JobId, Register};
 use slotcast_object::{
     Body, BucketId, Condition, Entry, From, Key, ListRequest, MAX_PAGE, Object, Operation, Outcome,
-    Request, VersionId, Versioning,
+    Permit, Request, VersionId, Versioning,
 };
 
 use crate::node::Node;
@@ -38,6 +38,12 @@ pub(super) async fn read(
     }
 }
 
+/// A change of a register, which keeps nothing of what it said before.
+fn request(operation: Operation<Entry>, condition: Condition) -> Result<Request<Entry>> {
+    let (versioning, permit) = (Versioning::Off, Permit::at(now_ms()));
+    Ok(Request { key: new_key()?, operation, condition, versioning, permit })
+}
+
 /// Lets a register say something if it has this version, or says nothing; gives the version that it has then. None if it has
 /// another one.
 pub(super) async fn swap(
@@ -50,7 +56,7 @@ pub(super) async fn swap(
     let object = Object { size, body, modified: now_ms(), ..Object::default() };
     let operation = Operation::Put(Entry::Object(object));
     let condition = expected.map_or(Condition::Absent, Condition::Is);
-    let request = Request { key: new_key()?, operation, condition, versioning: Versioning::Off };
+    let request = request(operation, condition)?;
     match objects::update(node, (key(job, register), request, None)).await? {
         Outcome::Stored(version) => Ok(Some(version)),
         _ => Ok(None),
@@ -61,7 +67,7 @@ pub(super) async fn swap(
 async fn forget(node: &Node, key: Key) -> Result<()> {
     let operation = Operation::Delete(now_ms());
     let condition = Condition::Always;
-    let request = Request { key: new_key()?, operation, condition, versioning: Versioning::Off };
+    let request = request(operation, condition)?;
     objects::update(node, (key, request, None)).await.map(drop)
 }
 

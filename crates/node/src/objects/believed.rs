@@ -98,7 +98,9 @@ mod tests {
     use super::*;
     use crate::limits::Limits;
     use crate::node::NodeConfig;
-    use crate::objects::{Incoming, Listing, Objects, PutObject, StoredObject, new_key, update};
+    use crate::objects::{
+        Incoming, Listing, NewBucket, Objects, PutObject, StoredObject, new_key, update,
+    };
 
     fn start(base: &std::path::Path) -> Arc<Node> {
         let config = NodeConfig {
@@ -145,7 +147,10 @@ mod tests {
         let objects = Objects::new(node.clone());
         let make = async |versioning| {
             let key = new_key().expect("random bytes");
-            objects.make_bucket(&name("b"), key, (None, versioning)).await.expect("a bucket")
+            objects
+                .make_bucket(&name("b"), key, NewBucket::from(versioning))
+                .await
+                .expect("a bucket")
         };
         let remove =
             async || objects.remove_bucket(&name("b"), new_key().expect("random bytes")).await;
@@ -173,7 +178,9 @@ mod tests {
             let operation = slotcast_object::Operation::DeleteVersion(version);
             let (key, condition) = (new_key().expect("random bytes"), Condition::Always);
             let versioning = Versioning::On;
-            let request = slotcast_object::Request { key, operation, condition, versioning };
+            let permit = slotcast_object::Permit::default();
+            let request =
+                slotcast_object::Request { key, operation, condition, versioning, permit };
             update(&node, (place.clone(), request, None)).await.expect("it is deleted");
         }
         remove().await.expect("it is empty");
@@ -200,7 +207,7 @@ mod tests {
         let node = start(folder.path());
         let objects = Objects::new(node.clone());
         let key = new_key().expect("random bytes");
-        let wanted = (None, Versioning::Off);
+        let wanted = NewBucket::from(Versioning::Off);
         let made = objects.make_bucket(&name("b"), key, wanted).await.expect("a bucket");
         for is_told in [true, false] {
             let sealed = buckets::seal(&node, &name("b"), new_key().expect("random bytes")).await;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use slotcast_object::{
     Bucket, BucketId, Condition, Entry, From, Key, ListRequest, Listed, MAX_PAGE, Name,
-    NameFailure, Operation, Outcome, Request, RequestKey, VersionId, Versioning,
+    NameFailure, Operation, Outcome, Permit, Request, RequestKey, Settings, VersionId, Versioning,
 };
 
 use super::believed::gone;
@@ -22,6 +22,23 @@ const MAX_FIRST_SLOTS: u32 = 16;
 
 /// How often a change of a bucket is tried while others change it.
 const MAX_ATTEMPTS: u32 = 32;
+
+/// How a bucket is made.
+#[derive(Debug, Clone)]
+pub struct NewBucket {
+    /// Replicas of its chunks, where that is not the number of the cluster.
+    pub replicas: Option<u8>,
+    /// What it keeps of earlier versions.
+    pub versioning: Versioning,
+    /// All else that is set.
+    pub settings: Settings,
+}
+
+impl std::convert::From<Versioning> for NewBucket {
+    fn from(versioning: Versioning) -> NewBucket {
+        NewBucket { replicas: None, versioning, settings: Settings::NONE }
+    }
+}
 
 /// A bucket, as its register said.
 #[derive(Debug, Clone)]
@@ -59,7 +76,8 @@ async fn change(
     key: RequestKey,
     (operation, condition): (Operation<Entry>, Condition),
 ) -> Result<Outcome> {
-    let request = Request { key, operation, condition, versioning: Versioning::Off };
+    let (versioning, permit) = (Versioning::Off, Permit::default());
+    let request = Request { key, operation, condition, versioning, permit };
     update(node, (root_key(name), request, None)).await
 }
 
@@ -68,8 +86,9 @@ pub(crate) async fn make_bucket(
     node: &Node,
     name: &Name,
     key: RequestKey,
-    (replicas, versioning): (Option<u8>, Versioning),
+    wanted: NewBucket,
 ) -> Result<FoundBucket> {
+    let NewBucket { replicas, versioning, settings } = wanted;
     let groups = node.groups().await.map_err(|_| ObjectError::STOPPED)?;
     // As the key is, so is its lower half: no two buckets have the same number, in all time.
     #[expect(clippy::cast_possible_truncation, reason = "half of it")]
@@ -83,6 +102,7 @@ pub(crate) async fn make_bucket(
         is_sealed: false,
         tags: BTreeMap::new(),
         policy: None,
+        settings,
     };
     let put = Operation::Put(Entry::Bucket(bucket.clone()));
     match change(node, name, key, (put, Condition::Absent)).await? {
@@ -199,6 +219,9 @@ pub(crate) async fn amend_bucket(
         bucket.is_sealed = false;
         if bucket == found.bucket {
             return Ok(found);
+        }
+        if !found.bucket.may_become(&bucket) {
+            return Err(ObjectError::LockedBucket(name.clone()));
         }
         if let Ok(version) = replace(node, &found, key, &bucket).await? {
             return Ok(FoundBucket { version, bucket, ..found });

@@ -48,7 +48,9 @@ pub(crate) async fn copy(
 ) -> Result<(VersionId, FoundObject)> {
     let CopyObject { key, condition, source: (from, source, version), plan } = copy;
     let found = find(node, from, source, version).await?;
-    let object = Object { modified: now_ms(), ..found.object.clone() };
+    // A lock is that of a version, and not of its content.
+    let object =
+        Object { modified: now_ms(), retention: None, legal_hold: false, ..found.object.clone() };
     let from = CopyFrom { bucket: from, body: found.object.body.clone() };
     let put_object = PutObject { key, condition, object, seal: None };
     let version = place_copy(node, memory, (bucket, name), (from, put_object), plan).await?;

@@ -8,13 +8,15 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use slotcast_object::{
     Body, Bucket, Condition, From, ListRequest, Listed, Name, NameRecord, Object, Outcome,
-    RequestKey, VersionId, Versioning,
+    RequestKey, VersionId,
 };
 use slotcast_protocol::Claim;
 
 use super::copy::place_copy;
 use super::uploads::{self, Completion, FoundPart, FoundUpload};
-use super::{CopyFrom, FoundBucket, FoundObject, PutObject, Result, Seal, StoredObject};
+use super::{
+    Change, CopyFrom, FoundBucket, FoundObject, NewBucket, PutObject, Result, Seal, StoredObject,
+};
 use crate::body_memory::{BodyMemory, counted};
 use crate::content_read::{Found, Reader};
 use crate::content_stream::{ContentError, Plan};
@@ -90,6 +92,11 @@ impl Objects {
         self.serving.body_size
     }
 
+    /// Milliseconds of a day of the lifecycle of objects.
+    pub fn lifecycle_day(&self) -> u64 {
+        self.serving.lifecycle_day
+    }
+
     /// How long the body of a request may stand still.
     pub fn body_timeout(&self) -> Duration {
         self.serving.body_timeout
@@ -138,7 +145,7 @@ impl Objects {
         super::buckets(&self.node, prefix, from, limit).await
     }
 
-    /// Makes a bucket; with a number of replicas where it is not that of the cluster.
+    /// Makes a bucket.
     ///
     /// # Errors
     /// If there is one of this name, or too few voters answer.
@@ -146,9 +153,9 @@ impl Objects {
         &self,
         name: &Name,
         key: RequestKey,
-        (replicas, versioning): (Option<u8>, Versioning),
+        wanted: NewBucket,
     ) -> Result<FoundBucket> {
-        super::make_bucket(&self.node, name, key, (replicas, versioning)).await
+        super::make_bucket(&self.node, name, key, wanted).await
     }
 
     /// Changes what is said of a bucket. Of several who do so at the same time each change takes effect, one after another.
@@ -227,28 +234,28 @@ impl Objects {
     /// Deletes an object, or one version of it.
     ///
     /// # Errors
-    /// If the condition does not hold, or too few voters answer.
+    /// If the condition does not hold, the version has to be kept, or too few voters answer.
     pub async fn delete(
         &self,
         (bucket, name): (&FoundBucket, &Name),
         version: Option<VersionId>,
-        (key, condition): (RequestKey, Condition),
+        change: Change,
     ) -> Result<Outcome> {
-        super::delete(&self.node, bucket, name, version, (key, condition)).await
+        super::delete(&self.node, bucket, name, version, change).await
     }
 
     /// Changes what is said of a version beside its content, in place.
     ///
     /// # Errors
-    /// If there is no such version, or too few voters answer.
+    /// If there is no such version, its lock would be weakened, or too few voters answer.
     pub async fn amend(
         &self,
         (bucket, name): (&FoundBucket, &Name),
         version: Option<VersionId>,
-        (key, condition): (RequestKey, Condition),
+        when: Change,
         change: impl Fn(&mut Object),
     ) -> Result<FoundObject> {
-        super::amend(&self.node, bucket, name, version, (key, condition), change).await
+        super::amend(&self.node, bucket, name, version, when, change).await
     }
 
     /// These bytes of content. The first piece is there when this returns, so that most of what can go wrong is known.
@@ -388,7 +395,7 @@ fn lengths(list: &List) -> Vec<u64> {
 }
 
 /// What is asked of the slots of a bucket.
-pub(super) fn request(bucket: &Bucket, listing: Listing) -> ListRequest {
+pub(crate) fn request(bucket: &Bucket, listing: Listing) -> ListRequest {
     let Listing { prefix, delimiter, from, limit, versions } = listing;
     let (bucket, slots, fences) = (bucket.id, bucket.slots, false);
     ListRequest { bucket, slots, prefix, delimiter, from, limit, versions, fences }

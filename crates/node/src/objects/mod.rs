@@ -9,21 +9,23 @@ mod uploads;
 
 use slotcast_object::{
     Condition, Entry, Guard, Key, ListRequest, Listed, MAX_METADATA, MAX_VERSIONS, Name,
-    NameAnswer, NameFailure, NameRecord, NameRequest, NoName, Object, Operation, Outcome, Request,
-    RequestKey, VersionId,
+    NameAnswer, NameFailure, NameRecord, NameRequest, NoName, Object, Operation, Outcome, Permit,
+    Request, RequestKey, VersionId,
 };
 
 pub(crate) use self::believed::{BelievedBuckets, believed, within};
-pub use self::buckets::FoundBucket;
+pub use self::buckets::{FoundBucket, NewBucket};
 pub(crate) use self::buckets::{
     amend_bucket, bucket, bucket_of, buckets, make_bucket, remove, set_versioning,
 };
 pub use self::copy::CopyFrom;
 pub(crate) use self::copy::{CopyObject, copy};
+pub(crate) use self::gateway::request as list_request;
 pub use self::gateway::{Incoming, Listing, Objects, Whole};
 pub(crate) use self::put::put;
 pub use self::put::{PutObject, Seal, Sealed, StoredObject};
 pub use self::uploads::{FoundPart, FoundUpload};
+pub(crate) use self::uploads::{abort, list as list_uploads};
 use crate::content_stream::ContentError;
 use crate::node::Node;
 
@@ -68,6 +70,12 @@ pub enum ObjectError {
     /// The condition of a request does not hold.
     #[error("{}", .0.map_or("the name stands for no object".to_owned(), |version| format!("the name stands for version {}", text_of(version))))]
     Condition(Option<VersionId>),
+    /// A version has to be kept.
+    #[error("the version is locked: it has to be kept as it is")]
+    Locked,
+    /// The bucket has object lock.
+    #[error("the bucket \"{0}\" has object lock: it keeps that, and all versions")]
+    LockedBucket(Name),
     /// Too much is said of an object.
     #[error("metadata and tags have {0} bytes together; {MAX_METADATA} are the most")]
     Metadata(usize),
@@ -199,19 +207,44 @@ pub(crate) async fn find(
     Ok(FoundObject { version: found.id, is_latest: latest == Some(found.id), object })
 }
 
+/// How a change of a name is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change {
+    /// The same in each retry of the request.
+    pub key: RequestKey,
+    /// What must hold of the name.
+    pub condition: Condition,
+    /// Whoever asks for it may bypass the governance of locked versions, and wants to.
+    pub bypasses: bool,
+}
+
+impl Change {
+    /// One that bypasses nothing.
+    pub fn new(key: RequestKey, condition: Condition) -> Change {
+        Change { key, condition, bypasses: false }
+    }
+
+    fn permit(self) -> Permit {
+        Permit { at: now_ms(), bypasses: self.bypasses }
+    }
+}
+
 /// Deletes an object, or one version of it.
 pub(crate) async fn delete(
     node: &Node,
     bucket: &FoundBucket,
     name: &Name,
     version: Option<VersionId>,
-    (key, condition): (RequestKey, Condition),
+    change: Change,
 ) -> Result<Outcome> {
     let operation = version.map_or(Operation::Delete(now_ms()), Operation::DeleteVersion);
-    let request = Request { key, operation, condition, versioning: bucket.bucket.versioning };
+    let Change { key, condition, .. } = change;
+    let (versioning, permit) = (bucket.bucket.versioning, change.permit());
+    let request = Request { key, operation, condition, versioning, permit };
     match update(node, (bucket.key(name), request, None)).await? {
         Outcome::ConditionFailed(latest) => Err(ObjectError::Condition(latest)),
         Outcome::TooManyVersions => Err(ObjectError::TooManyVersions),
+        Outcome::Locked => Err(ObjectError::Locked),
         outcome => Ok(outcome),
     }
 }
@@ -234,9 +267,10 @@ pub(crate) async fn amend(
     bucket: &FoundBucket,
     name: &Name,
     version: Option<VersionId>,
-    (key, condition): (RequestKey, Condition),
+    when: Change,
     change: impl Fn(&mut Object),
 ) -> Result<FoundObject> {
+    let (Change { key, condition, .. }, permit) = (when, when.permit());
     for _ in 0..MAX_ATTEMPTS {
         let found = find(node, bucket, name, version).await?;
         let mut object = found.object.clone();
@@ -245,7 +279,8 @@ pub(crate) async fn amend(
         let entry = |object: &Object| Entry::Object(object.clone());
         let change = Box::new((entry(&found.object), entry(&object)));
         let operation = Operation::Replace(found.version, change);
-        let request = Request { key, operation, condition, versioning: bucket.bucket.versioning };
+        let versioning = bucket.bucket.versioning;
+        let request = Request { key, operation, condition, versioning, permit };
         match update(node, (bucket.key(name), request, None)).await? {
             Outcome::Stored(_) => return Ok(FoundObject { object, ..found }),
             Outcome::ConditionFailed(latest) => match condition {
@@ -254,6 +289,7 @@ pub(crate) async fn amend(
                 }
                 _ => {}
             },
+            Outcome::Locked => return Err(ObjectError::Locked),
             _ => return Err(ObjectError::STOPPED),
         }
     }

@@ -5,14 +5,14 @@ use std::fmt;
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
 use slotcast_object::{
-    Body, Condition, Entry, MAX_INLINE, Name, Object, Operation, Outcome, Request, RequestKey,
-    VersionId, Versioning,
+    Body, Condition, Entry, MAX_INLINE, Name, Object, Operation, Outcome, Permit, Request,
+    RequestKey, VersionId, Versioning,
 };
 use slotcast_store::Content;
 
 use super::believed::certain;
 use super::buckets::{Relies, change_in};
-use super::{FoundBucket, ObjectError, Result, changed, check_metadata, update};
+use super::{FoundBucket, ObjectError, Result, changed, check_metadata, now_ms, update};
 use crate::body_memory::BodyMemory;
 use crate::content_stream::{self, ContentError, Plan};
 use crate::node::Node;
@@ -117,9 +117,11 @@ async fn put_short(
         true => Body::Inline(content.bytes().clone(), Some(chunk.0)),
         false => Body::Chunk(chunk),
     };
-    let object = Object { body, ..object.clone() };
+    let mut object = Object { body, ..object.clone() };
+    bucket.bucket.retain(&mut object);
     let operation = Operation::Put(Entry::Object(object.clone()));
-    let request = Request { key, operation, condition, versioning };
+    let permit = Permit::at(now_ms());
+    let request = Request { key, operation, condition, versioning, permit };
     let change = (bucket.key(name), request, Some(bucket.guard()));
     let outcome = match is_inline {
         true => update(node, change).await?,
@@ -141,9 +143,11 @@ pub(super) async fn name_object(
     (key, condition): (RequestKey, Condition),
 ) -> Result<(VersionId, FoundBucket)> {
     let name_it = |bucket: FoundBucket| async move {
-        let operation = Operation::Put(Entry::Object(object.clone()));
-        let versioning = bucket.bucket.versioning;
-        let request = Request { key, operation, condition, versioning };
+        let mut object = object.clone();
+        bucket.bucket.retain(&mut object);
+        let operation = Operation::Put(Entry::Object(object));
+        let (versioning, permit) = (bucket.bucket.versioning, Permit::at(now_ms()));
+        let request = Request { key, operation, condition, versioning, permit };
         stored(update(node, (bucket.key(name), request, Some(bucket.guard()))).await?)
     };
     change_in(node, (bucket, Relies::OnBucket), name_it).await
@@ -163,6 +167,7 @@ fn stored(outcome: Outcome) -> Result<VersionId> {
         Outcome::Stored(version) => Ok(version),
         Outcome::ConditionFailed(latest) => Err(ObjectError::Condition(latest)),
         Outcome::TooManyVersions => Err(ObjectError::TooManyVersions),
+        Outcome::Locked => Err(ObjectError::Locked),
         Outcome::Deleted(_) | Outcome::NothingToDelete => Err(ObjectError::STOPPED),
     }
 }

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use futures_util::{Stream, TryStreamExt, stream};
 use slotcast_object::{
     Body, Bucket, Condition, Entry, From, ListRequest, Listed, MAX_PAGE, Name, Object, Operation,
-    Outcome, Request, RequestKey, VersionId, Versioning, part_name, part_number,
+    Outcome, Permit, Request, RequestKey, VersionId, Versioning, part_name, part_number,
 };
 use slotcast_protocol::{ChunkId, Claim};
 use slotcast_store::Content;
@@ -23,7 +23,7 @@ use slotcast_store::Content;
 use super::buckets::{Relies, change_in};
 use super::gateway::{Listing, request};
 use super::put::{Seal, body_at, name_object, sealed};
-use super::{FoundBucket, ObjectError, Result, amend, delete, new_key, now_ms, update};
+use super::{Change, FoundBucket, ObjectError, Result, amend, delete, new_key, now_ms, update};
 use crate::body_memory::BodyMemory;
 use crate::content_stream::{self, Plan, meaning};
 use crate::node::Node;
@@ -95,7 +95,8 @@ pub(super) async fn begin(
     let begin_in = |bucket: FoundBucket| async move {
         let operation = Operation::Put(Entry::Object(object.clone()));
         let condition = Condition::Always;
-        let request = Request { key, operation, condition, versioning: Versioning::On };
+        let (versioning, permit) = (Versioning::On, Permit::default());
+        let request = Request { key, operation, condition, versioning, permit };
         let change = (uploads_of(&bucket).key(name), request, Some(bucket.guard()));
         match update(node, change).await? {
             Outcome::Stored(version) => Ok(version),
@@ -126,7 +127,7 @@ pub(super) async fn find(
     }
 }
 
-pub(super) async fn list(
+pub(crate) async fn list(
     node: &Arc<Node>,
     bucket: &FoundBucket,
     listing: Listing,
@@ -167,6 +168,7 @@ pub(super) async fn put_part<E: std::fmt::Display>(
         operation: Operation::Put(Entry::Object(object.clone())),
         condition: Condition::Always,
         versioning: Versioning::Off,
+        permit: Permit::default(),
     };
     let version = match update(node, (upload.parts.key(&name), request, None)).await? {
         Outcome::Stored(version) => version,
@@ -176,7 +178,7 @@ pub(super) async fn put_part<E: std::fmt::Display>(
         Ok(_) => Ok(object),
         Err(error) => {
             if let ObjectError::NoUpload(..) = error {
-                let back = (new_key()?, Condition::Is(version));
+                let back = Change::new(new_key()?, Condition::Is(version));
                 let _ = delete(node, &upload.parts, &name, None, back).await;
             }
             Err(error)
@@ -243,7 +245,7 @@ pub(super) async fn complete(
     Ok((version, object))
 }
 
-pub(super) async fn abort(
+pub(crate) async fn abort(
     node: &Arc<Node>,
     (bucket, name): (&FoundBucket, &Name),
     upload: VersionId,
@@ -265,7 +267,7 @@ pub(super) async fn abort(
 async fn mark(node: &Node, (bucket, name): (&FoundBucket, &Name), upload: VersionId) -> Result<()> {
     let mark = |object: &mut Object| drop(object.metadata.insert(ENDING.into(), String::new()));
     let uploads = uploads_of(bucket);
-    let change = (new_key()?, Condition::Always);
+    let change = Change::new(new_key()?, Condition::Always);
     match amend(node, &uploads, name, Some(upload), change, mark).await {
         Ok(_) | Err(ObjectError::NoVersion(..)) => Ok(()),
         Err(error) => Err(error),
@@ -299,12 +301,12 @@ async fn end(node: &Node, (bucket, name): (&FoundBucket, &Name), upload: Version
         }
         let deletions = listed.names.iter().map(|found| Ok::<_, ObjectError>(&found.name));
         let one = async |name: &Name| {
-            let change = (new_key()?, Condition::Always);
+            let change = Change::new(new_key()?, Condition::Always);
             delete(node, &parts, name, None, change).await.map(drop)
         };
         stream::iter(deletions).try_for_each_concurrent(DELETIONS, one).await?;
     }
-    let change = (new_key()?, Condition::Always);
+    let change = Change::new(new_key()?, Condition::Always);
     delete(node, &uploads_of(bucket), name, Some(upload), change).await.map(drop)
 }
 

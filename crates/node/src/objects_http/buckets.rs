@@ -11,7 +11,7 @@ use slotcast_object::{Bucket, Condition, From, MAX_PAGE, Versioning};
 use super::content::DeleteAnswer;
 use super::{bad_request, condition, name, request_key, tag};
 use crate::http::{App, Keys, NoKeys, Problem, possible_replicas};
-use crate::objects::{self, FoundBucket, text_of};
+use crate::objects::{self, FoundBucket, NewBucket, text_of};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -71,7 +71,8 @@ pub(super) async fn make_bucket(
         Some(Keeps::Off) | None => Versioning::Off,
     };
     let (name, key) = (name(bucket)?, request_key(&headers)?);
-    let made = objects::make_bucket(&node, &name, key, (replicas, versioning)).await?;
+    let wanted = NewBucket { replicas, ..NewBucket::from(versioning) };
+    let made = objects::make_bucket(&node, &name, key, wanted).await?;
     let tag = [(header::ETAG, tag(made.version))];
     Ok((StatusCode::CREATED, tag, Json(BucketAnswer::of(&made))).into_response())
 }

@@ -17,7 +17,7 @@ use super::{bad_request, condition, name, request_key, version};
 use crate::content_read::Found;
 use crate::content_stream::{ContentError, Plan};
 use crate::http::{App, CHUNK_SIZE, Keys, Problem, answer_get, why_not_stored};
-use crate::objects::{self, CopyObject, FoundBucket, ObjectError, PutObject, text_of};
+use crate::objects::{self, Change, CopyObject, FoundBucket, ObjectError, PutObject, text_of};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -194,7 +194,7 @@ pub(super) async fn delete_object(
     headers: HeaderMap,
 ) -> Result<Json<DeleteAnswer>, Problem> {
     let version = version(query.version.as_deref())?;
-    let change = (request_key(&headers)?, condition(&headers)?);
+    let change = Change::new(request_key(&headers)?, condition(&headers)?);
     let bucket = objects::bucket(&node, &name(bucket)?).await?;
     let name = name(object_name)?;
     let (deleted, marker) = match objects::delete(&node, &bucket, &name, version, change).await? {
@@ -246,7 +246,8 @@ pub(super) async fn patch_object(
             }
         }
     };
-    let found = objects::amend(&node, &bucket, &name, version, (key, condition), change).await?;
+    let when = Change::new(key, condition);
+    let found = objects::amend(&node, &bucket, &name, version, when, change).await?;
     let tag = super::tag(found.version);
     let replicas = bucket.bucket.replicas;
     let answer = ObjectDescription::of(name.to_string(), found, replicas);

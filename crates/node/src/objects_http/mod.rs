@@ -76,7 +76,9 @@ impl std::convert::From<ObjectError> for Problem {
             ObjectError::BucketExists(_)
             | ObjectError::NotEmpty(..)
             | ObjectError::InUse(_)
+            | ObjectError::LockedBucket(_)
             | ObjectError::TooManyVersions => StatusCode::CONFLICT,
+            ObjectError::Locked => StatusCode::FORBIDDEN,
             ObjectError::Condition(_) | ObjectError::BucketChanged(..) => {
                 StatusCode::PRECONDITION_FAILED
             }

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use minicbor::{Decode, Encode};
 
+use crate::lock::{Lock, Permit};
 use crate::register::mistake::Mistake;
 
 #[cfg(test)]
@@ -144,6 +145,9 @@ pub enum Outcome {
     /// The name has [`MAX_VERSIONS`] already: nothing was changed.
     #[n(4)]
     TooManyVersions,
+    /// A version that would go, or whose lock would be weakened, has to be kept: nothing was changed.
+    #[n(5)]
+    Locked,
 }
 
 /// A request to change a name.
@@ -157,6 +161,8 @@ pub struct Request<O> {
     pub condition: Condition,
     /// What the bucket keeps.
     pub versioning: Versioning,
+    /// When it is asked for, and what may be done with versions that have to be kept.
+    pub permit: Permit,
 }
 
 /// What a request makes of a register.
@@ -168,7 +174,7 @@ pub enum Decision<O> {
     Answer(Outcome),
 }
 
-impl<O: Clone + PartialEq> Request<O> {
+impl<O: Clone + PartialEq + Lock> Request<O> {
     /// What this makes of a register that says `record`, or nothing yet. A request that has changed it before gets the
     /// answer that it had.
     pub fn decide(&self, record: Option<&Record<O>>) -> Decision<O> {
@@ -245,11 +251,26 @@ impl<O: Clone + PartialEq> Request<O> {
         if versions.len() > before.len().max(MAX_VERSIONS) {
             return Decision::Answer(Outcome::TooManyVersions);
         }
+        if self.breaks_a_lock(before, &versions) {
+            return Decision::Answer(Outcome::Locked);
+        }
         let first = (recent.len() + 1).saturating_sub(MAX_RECENT);
         let mut recent = recent[first..].to_vec();
         recent.push((self.key, outcome));
         let born = record.map_or(self.key, |record| record.born);
         Decision::Write(Record { born, change, versions, recent }, outcome)
+    }
+
+    /// Whether a version of `before` that has to be kept is not among `versions` as it must be.
+    fn breaks_a_lock(&self, before: &[Version<O>], versions: &[Version<O>]) -> bool {
+        let kept = before.iter().filter_map(|version| {
+            let object = version.object.as_ref()?;
+            object.refuses(None, self.permit).then_some((version.id, object))
+        });
+        kept.into_iter().any(|(id, object)| {
+            let becomes = versions.iter().find(|version| version.id == id);
+            object.refuses(becomes.and_then(|version| version.object.as_ref()), self.permit)
+        })
     }
 
     /// The versions `before` with a new one, which replaces the null version unless the bucket keeps all.

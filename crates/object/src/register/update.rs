@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::lock::Lock;
 use crate::register::attempts::Attempts;
 use crate::register::ballot::Proposer;
 use crate::register::mistake::Mistake;
@@ -59,7 +60,7 @@ struct First {
     began: u64,
 }
 
-impl<O: Clone + PartialEq> Update<O> {
+impl<O: Clone + PartialEq + Lock> Update<O> {
     /// A request that begins in the epoch `began` of the cluster map, in which `voters` vote.
     pub fn new(request: Request<O>, voters: Voters, began: u64, proposer: Proposer) -> Update<O> {
         Update::new_with(request, voters, began, proposer, None)

@@ -131,7 +131,8 @@ impl Client {
         };
         // Half of the key is the content: see `Mistake::NamesVersionsByContent`.
         let key = RequestKey(u128::from(of) << 64 | u128::from(u32::from(letter)));
-        let request = Request { key, operation, condition, versioning: Versioning::Off };
+        let (versioning, permit) = (Versioning::Off, crate::Permit::default());
+        let request = Request { key, operation, condition, versioning, permit };
         let voters = self.voters.clone();
         let update = Update::new_with(request, voters, self.epoch, proposer, mistake);
         self.doing = Some(Doing::Update(update));
@@ -211,7 +212,7 @@ impl Client {
                 Told::Done
             }
             Outcome::Deleted(_) => Told::Done,
-            Outcome::NothingToDelete | Outcome::TooManyVersions => Told::Nothing,
+            Outcome::NothingToDelete | Outcome::TooManyVersions | Outcome::Locked => Told::Nothing,
             Outcome::ConditionFailed(latest) => Told::Failed(latest.and_then(letter)),
         }
     }

@@ -7,7 +7,7 @@ use slotcast_engine::{Agenda, Stream, Streams};
 use slotcast_member::{ChangeRequest, RequestNumber};
 use slotcast_object::history::{Asked, MAX_ASKED, What};
 use slotcast_object::{
-    Body, BucketId, Condition, Entry, Key, MAX_RECENT, Name, NameRecord, Object, Operation,
+    Body, BucketId, Condition, Entry, Key, MAX_RECENT, Name, NameRecord, Object, Operation, Permit,
     RequestKey, VersionId, Versioning,
 };
 use slotcast_protocol::ChunkId;
@@ -187,7 +187,8 @@ impl Cluster {
     ) -> Wanted {
         let versioning = self.names.histories[name].versioning;
         let key = self.names.key();
-        let change = ChangeRequest { key, operation, condition, versioning };
+        let permit = Permit::default();
+        let change = ChangeRequest { key, operation, condition, versioning, permit };
         Wanted::Change(Box::new(change), content)
     }
 

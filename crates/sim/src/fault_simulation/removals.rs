@@ -6,7 +6,7 @@ use slotcast_engine::{Agenda, Stream, Streams};
 use slotcast_member::{ChangeRequest, Input, Request, RequestNumber};
 use slotcast_object::{
     Body, Bucket, BucketId, Condition, Entry, Guard, Key, ListRequest, Name, NameAnswer, Object,
-    Operation, Outcome, RequestKey, VersionId, Versioning,
+    Operation, Outcome, Permit, RequestKey, VersionId, Versioning,
 };
 use slotcast_units::{Span, Time};
 
@@ -120,7 +120,8 @@ impl Cluster {
         };
         let operation = Operation::Put(Entry::Object(Object { body, ..Object::default() }));
         let (condition, versioning) = (Condition::Always, Versioning::Off);
-        let request = ChangeRequest { key, operation, condition, versioning };
+        let permit = Permit::default();
+        let request = ChangeRequest { key, operation, condition, versioning, permit };
         self.ask_of_bucket(now, bucket, Step::Put(Box::new((place, request)), 0), agenda);
     }
 
@@ -136,6 +137,7 @@ impl Cluster {
             operation,
             condition,
             versioning: Versioning::Off,
+            permit: Permit::default(),
         };
         let says = |is_sealed| Entry::Bucket(Bucket { id: of.id, is_sealed, ..Bucket::ROOT });
         let update = |change| {

@@ -10,6 +10,7 @@ use super::{
     Version, VersionId, Versioning,
 };
 use crate::code;
+use crate::lock::Permit;
 
 fn request(key: u128, operation: Operation<char>) -> Request<char> {
     Request {
@@ -17,6 +18,7 @@ fn request(key: u128, operation: Operation<char>) -> Request<char> {
         operation,
         condition: Condition::Always,
         versioning: Versioning::Off,
+        permit: Permit::default(),
     }
 }
 
