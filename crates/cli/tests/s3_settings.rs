@@ -98,3 +98,29 @@ fn what_is_closed_to_the_public_stays_so_whatever_policies_say() {
     assert_eq!(anybody(), 200);
     assert_eq!(s3.refused(line, &[], b""), none);
 }
+
+#[test]
+fn what_cannot_be_set_is_not_there() {
+    let (_folder, s3) = start();
+    for (what, code) in [
+        ("encryption", "ServerSideEncryptionConfigurationNotFoundError"),
+        ("replication", "ReplicationConfigurationNotFoundError"),
+        ("website", "NoSuchWebsiteConfiguration"),
+    ] {
+        assert_eq!(s3.refused(&format!("GET /first?{what}"), &[], b""), (404, code.into()));
+        assert_eq!(s3.done(&format!("DELETE /first?{what}"), &[], b"").status(), 204);
+        let missing = s3.refused(&format!("GET /none-such?{what}"), &[], b"");
+        assert_eq!(missing, (404, "NoSuchBucket".into()));
+    }
+    for what in ["logging", "accelerate", "notification"] {
+        let said = s3.done(&format!("GET /first?{what}"), &[], b"");
+        assert_eq!(said.texts("TargetBucket").len() + said.texts("Status").len(), 0, "{said:?}");
+    }
+    let encrypt = b"<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault>\
+        <SSEAlgorithm>AES256</SSEAlgorithm></ApplyServerSideEncryptionByDefault></Rule>\
+        </ServerSideEncryptionConfiguration>";
+    let told = s3.refused("PUT /first?encryption", &[], encrypt);
+    assert_eq!(told, (501, "NotImplemented".into()));
+    let other = [("x-amz-expected-bucket-owner", "123456789012")];
+    assert_eq!(s3.refused("GET /first", &other, b""), (403, "AccessDenied".into()));
+}

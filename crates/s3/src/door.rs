@@ -20,6 +20,7 @@ use slotcast_object::{Name, Versioning};
 use tokio::sync::watch;
 
 use crate::access::Gate;
+use crate::buckets::OWNER;
 use crate::cors::Asked;
 use crate::gateway::Gateway;
 use crate::hosts::Domains;
@@ -214,6 +215,13 @@ fn check(uri: &Uri, headers: &HeaderMap) -> S3Result<()> {
             "The authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256."
         ));
     }
+    if text(header::AUTHORIZATION).is_some_and(str::is_empty) {
+        return Err(s3_error!(AccessDenied, "Access Denied: the Authorization header is empty"));
+    }
+    let expected = headers.get("x-amz-expected-bucket-owner");
+    if expected.is_some_and(|owner| owner.as_bytes() != OWNER.as_bytes()) {
+        return Err(s3_error!(AccessDenied, "Access Denied: the bucket belongs to somebody else"));
+    }
     if let Some(expires) = get("X-Amz-Expires") {
         match expires.parse::<u64>() {
             Ok(1..=MAX_EXPIRES) => {}
@@ -275,6 +283,9 @@ mod tests {
         assert_eq!(checked("/b/k?Signature=x", &[]), "fine");
         assert_eq!(checked("/b", &[("authorization", "AWS a:b")]), "InvalidRequest");
         assert_eq!(checked("/b", &[("authorization", "AWS4-HMAC-SHA256 x")]), "fine");
+        assert_eq!(checked("/b", &[("authorization", "")]), "AccessDenied");
+        let owner = |owner| checked("/b", &[("x-amz-expected-bucket-owner", owner)]);
+        assert_eq!([owner(OWNER), owner("123456789012")], ["fine", "AccessDenied"]);
         let wrong = "AuthorizationQueryParametersError";
         for (expires, said) in
             [("1", "fine"), ("604800", "fine"), ("604801", wrong), ("0", wrong), ("-1", wrong)]

@@ -11,7 +11,7 @@ use crate::conditions::Wanted;
 use crate::errors::of_object;
 use crate::{
     acl, attributes, bucket_policy, buckets, copy, cors, delete, get, lifecycle, listing,
-    multipart, object_lock, parts, put, settings, tagging, versions,
+    multipart, object_lock, parts, put, settings, tagging, unset, versions,
 };
 
 /// What carries out the operations.
@@ -71,6 +71,15 @@ operations! {
     delete_public_access_block(DeletePublicAccessBlockInput) -> DeletePublicAccessBlockOutput: settings::delete_public_access;
     get_bucket_request_payment(GetBucketRequestPaymentInput) -> GetBucketRequestPaymentOutput: settings::payer;
     put_bucket_request_payment(PutBucketRequestPaymentInput) -> PutBucketRequestPaymentOutput: settings::put_payer;
+    get_bucket_accelerate_configuration(GetBucketAccelerateConfigurationInput) -> GetBucketAccelerateConfigurationOutput: unset::accelerate;
+    get_bucket_logging(GetBucketLoggingInput) -> GetBucketLoggingOutput: unset::logging;
+    get_bucket_notification_configuration(GetBucketNotificationConfigurationInput) -> GetBucketNotificationConfigurationOutput: unset::notification;
+    get_bucket_encryption(GetBucketEncryptionInput) -> GetBucketEncryptionOutput: unset::encryption;
+    delete_bucket_encryption(DeleteBucketEncryptionInput) -> DeleteBucketEncryptionOutput: unset::delete_encryption;
+    get_bucket_replication(GetBucketReplicationInput) -> GetBucketReplicationOutput: unset::replication;
+    delete_bucket_replication(DeleteBucketReplicationInput) -> DeleteBucketReplicationOutput: unset::delete_replication;
+    get_bucket_website(GetBucketWebsiteInput) -> GetBucketWebsiteOutput: unset::website;
+    delete_bucket_website(DeleteBucketWebsiteInput) -> DeleteBucketWebsiteOutput: unset::delete_website;
     get_bucket_cors(GetBucketCorsInput) -> GetBucketCorsOutput: cors::get;
     put_bucket_cors(PutBucketCorsInput) -> PutBucketCorsOutput: cors::put;
     delete_bucket_cors(DeleteBucketCorsInput) -> DeleteBucketCorsOutput: cors::delete;

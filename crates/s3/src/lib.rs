@@ -6,6 +6,8 @@
 //!
 //! * `door` is what a request passes first and an answer last: refusals that `s3s` does not make, request ids.
 //! * `gateway` has a method for each operation; what is not there answers `NotImplemented` with its name.
+//! * `post` takes forms of browsers, `cors` tells them what pages of other sites may do, `hosts` finds buckets in hosts.
+//! * `settings`, and files of their own, say what is set of buckets; `slotcast-object` decides what locks and rules mean.
 //! * `access` asks `slotcast-node` who signs a request, and whether they may do what `actions` says that it does.
 //!
 //! Nothing is kept here: all state is in the registers of names, so that every node of a cluster can serve every request.
@@ -51,6 +53,7 @@ mod put;
 mod refusals;
 mod settings;
 mod tagging;
+mod unset;
 mod versions;
 
 pub use door::{GatewayConfig, gateway};

@@ -218,9 +218,9 @@ pub(crate) async fn list_v2(
     let limit = limit(input.max_keys, "max-keys")?;
     let (prefix, delimiter) = (input.prefix.as_deref(), input.delimiter.as_deref());
     let from = match (&input.continuation_token, &input.start_after) {
-        (Some(token), _) => of_token(token)?,
-        (None, Some(start)) => after(start, prefix.unwrap_or(""), delimiter)?,
-        (None, None) => From::Start,
+        (Some(token), _) if !token.is_empty() => of_token(token)?,
+        (_, Some(start)) => after(start, prefix.unwrap_or(""), delimiter)?,
+        (_, None) => From::Start,
     };
     let mut page =
         gateway.page(&input.bucket, (prefix, delimiter), (from, limit), encoding).await?;
