@@ -29,6 +29,8 @@ struct Entry {
     wanted: u8,
     /// The same of those that were not for a name.
     bare: u8,
+    /// All of its replicas were destroyed, and nobody has put it since: names that say that it is theirs do not bring it back.
+    is_lost: bool,
 }
 
 /// All chunks that were ever put.
@@ -55,7 +57,13 @@ impl Catalogue {
         let content = Content::of(Bytes::from(bytes));
         self.places.insert(content.chunk(), self.chunks.len());
         let known = Known::Asked;
-        self.chunks.push(Entry { content: content.clone(), known, wanted: 0, bare: 0 });
+        self.chunks.push(Entry {
+            content: content.clone(),
+            known,
+            wanted: 0,
+            bare: 0,
+            is_lost: false,
+        });
         content
     }
 
@@ -64,7 +72,7 @@ impl Catalogue {
         let place = self.chunks.len();
         if *self.places.entry(content.chunk()).or_insert(place) == place {
             let (content, known) = (content.clone(), Known::Asked);
-            self.chunks.push(Entry { content, known, wanted: 0, bare: 0 });
+            self.chunks.push(Entry { content, known, wanted: 0, bare: 0, is_lost: false });
         }
     }
 
@@ -106,6 +114,7 @@ impl Catalogue {
 
     pub(super) fn acknowledge(&mut self, chunk: &ChunkId, Wanted { replicas, claim }: Wanted) {
         let entry = &mut self.chunks[self.places[chunk]];
+        entry.is_lost = false;
         entry.wanted = entry.wanted.max(replicas);
         if claim == Claim::Bare {
             entry.bare = entry.bare.max(replicas);
@@ -117,7 +126,7 @@ impl Catalogue {
 
     /// A name says that it is its content, as long as that is not changed.
     pub(super) fn hold(&mut self, chunk: &ChunkId, replicas: u8) {
-        if self.places.contains_key(chunk) {
+        if self.places.get(chunk).is_some_and(|place| !self.chunks[*place].is_lost) {
             self.acknowledge(chunk, Wanted::named(replicas));
         }
     }
@@ -135,6 +144,14 @@ impl Catalogue {
     pub(super) fn forget(&mut self, chunk: &ChunkId) {
         let entry = &mut self.chunks[self.places[chunk]];
         (entry.known, entry.wanted, entry.bare) = (Known::Asked, 0, 0);
+        entry.is_lost = true;
+    }
+
+    /// A put of it for a name was acknowledged.
+    pub(super) fn stored_again(&mut self, chunk: &ChunkId) {
+        if let Some(place) = self.places.get(chunk) {
+            self.chunks[*place].is_lost = false;
+        }
     }
 
     pub(super) fn retire(&mut self, chunk: &ChunkId) {

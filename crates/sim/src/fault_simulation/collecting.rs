@@ -152,6 +152,10 @@ impl Cluster {
         let Some(ask) = self.names.uploads.running.remove(&number) else { return false };
         match result {
             Ok(()) => {
+                let of = &self.names.asks[ask];
+                if let Some((content, _)) = of.part.checked_sub(1).and_then(|n| of.parts.get(n)) {
+                    self.catalogue.stored_again(&content.chunk());
+                }
                 let pause = self.names.chance.exponential(PAUSE);
                 let ask = u32::try_from(ask).expect("few");
                 self.names.uploads.pausing.insert(ask as usize);

@@ -160,6 +160,7 @@ impl Cluster {
         history.is_fresh |= of.purpose == Purpose::Check;
         if let (Outcome::Stored(_), Wanted::Change(_, Some((content, _)))) = (outcome, &of.wanted) {
             let chunk = content.chunk();
+            self.catalogue.stored_again(&chunk);
             self.check_named(now, &chunk);
             self.report.acknowledged += 1;
         }
