@@ -318,6 +318,31 @@ fn a_refusal_forgets_what_was_asked_for_before() {
     assert_eq!((behind.not_before, refused.not_before), (window_end, second.end));
 }
 
+/// Members on the initiator's own node bid windows that begin before it would expect any, and answer at once. Where its
+/// link is taken then, it asks for one from the end of that on: to ask for the same again would use up all rounds.
+#[test]
+fn whoever_is_sending_asks_for_a_window_after_that() {
+    let mut cluster = TestCluster::new(Delivery::Multicast, 9, 1, Fate::default());
+    let width = Span::from_ns(129_553);
+    let bids = |cluster: &mut TestCluster, request, start| {
+        for position in 0..9 {
+            let window = Window::new(start, width);
+            let answer = BidAnswer::Window { window, backlog: Span::ZERO };
+            cluster.hear(Message::Bid(Bid { request, round: 0, position, answer }));
+        }
+    };
+    let request = cluster.put(1);
+    bids(&mut cluster, request, Time::from_ns(150_000));
+    let [first] = cluster.transfers[..] else { panic!("{:?}", cluster.transfers) };
+    cluster.run_until(first.end - Span::from_us(8));
+    let request = cluster.put(2);
+    bids(&mut cluster, request, first.end - Span::from_us(4));
+    let asked = cluster.requests.last().expect("it was asked again");
+    assert_eq!((asked.request, asked.round, asked.not_before), (request, 1, first.end));
+    cluster.run();
+    assert_eq!((cluster.replicas(1), cluster.replicas(2)), (3, 3));
+}
+
 /// Of members that could take the chunk at the same time, those of the least busy disks get it; the names of
 /// chunks decide between equals.
 #[test]

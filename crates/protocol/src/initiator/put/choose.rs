@@ -92,9 +92,11 @@ impl Put {
                 return Progress::Over;
             }
             // The next round's request replaces the bids of this one. It asks for a window from the
-            // time on at which enough members are free, so that their bids start together.
+            // time on at which enough members are free, so that their bids start together, and
+            // this initiator's own link: a member that would bid the same again is of no use.
             self.rounds_without_window += 1;
             let free = shared.candidates.get(all.saturating_sub(1)).map(|c| c.window.start);
+            let free = free.map(|start| shared.egress.free_from(start, size.transfer));
             self.not_before = free.unwrap_or(self.not_before);
             return self.ask_again(step.now + self.pause(step), step);
         };
