@@ -103,6 +103,10 @@ impl Finding {
         Finding { check, verdict: Verdict::Good, says: says.into(), remedy: None }
     }
 
+    fn unknown(check: &'static str, says: impl Into<String>) -> Finding {
+        Finding { check, verdict: Verdict::Unknown, says: says.into(), remedy: None }
+    }
+
     fn of(
         (check, verdict): (&'static str, Verdict),
         says: impl Into<String>,

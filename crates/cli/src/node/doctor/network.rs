@@ -67,12 +67,7 @@ fn buffer(name: &'static str) -> Finding {
             format!("{bytes} bytes: datagrams are lost in the kernel while a node is busy"),
             format!("sysctl -w net.core.{name}={BUFFER}, and in /etc/sysctl.d to keep it"),
         ),
-        None => Finding {
-            check: name,
-            verdict: Verdict::Unknown,
-            says: format!("{path} cannot be read"),
-            remedy: None,
-        },
+        None => Finding::unknown(name, format!("{path} cannot be read")),
     }
 }
 
@@ -108,12 +103,9 @@ fn frames(network: &Datagrams) -> Finding {
             "if all hosts and switches do, `mtu = 9000` in the cluster map costs less processor time",
         ),
         Some((name, mtu)) => Finding::good(CHECK, format!("{name} sends up to {mtu} bytes")),
-        None => Finding {
-            check: CHECK,
-            verdict: Verdict::Unknown,
-            says: format!("no interface has the address {}", network.listen.ip()),
-            remedy: None,
-        },
+        None => {
+            Finding::unknown(CHECK, format!("no interface has the address {}", network.listen.ip()))
+        }
     }
 }
 

@@ -42,12 +42,8 @@ fn clock_source() -> Finding {
             format!("{source} takes microseconds to read, and it is read for each event"),
             "see why the kernel gave up `tsc`: dmesg | grep clocksource",
         ),
-        Err(error) => unknown(CHECK, &format!("{path}: {error}")),
+        Err(error) => Finding::unknown(CHECK, format!("{path}: {error}")),
     }
-}
-
-fn unknown(check: &'static str, says: &str) -> Finding {
-    Finding { check, verdict: Verdict::Unknown, says: says.to_owned(), remedy: None }
 }
 
 /// Windows follow differences of clocks that nodes measure by themselves; times in listings, signatures of S3 and
