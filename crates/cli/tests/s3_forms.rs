@@ -80,15 +80,9 @@ impl<'a> Page<'a> {
     }
 }
 
-fn start() -> (tempfile::TempDir, S3) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let s3 = S3::start(&folder.path().join("data"), &["--targets", "3"]);
-    (folder, s3)
-}
-
 #[test]
 fn a_form_stores_what_its_policy_allows() {
-    let (_folder, s3) = start();
+    let (_folder, s3) = S3::fresh();
     let told = Page::new(&s3).send();
     assert_eq!(told.status(), 204, "{told:?}");
     let got = s3.done("GET /first/up/a.txt", &[], b"");
@@ -127,7 +121,7 @@ fn a_form_stores_what_its_policy_allows() {
 
 #[test]
 fn what_the_policy_does_not_allow_is_not_stored() {
-    let (_folder, s3) = start();
+    let (_folder, s3) = S3::fresh();
     let page = || Page::new(&s3);
     let denied = (403, "AccessDenied".to_owned());
     assert_eq!(Page { fields: &[("key", "other")], ..page() }.send().code(), denied);

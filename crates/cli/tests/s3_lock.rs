@@ -15,8 +15,7 @@ use signed::S3;
 const BYPASS: (&str, &str) = ("x-amz-bypass-governance-retention", "true");
 
 fn start() -> (tempfile::TempDir, S3) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let s3 = S3::start(&folder.path().join("data"), &["--targets", "3"]);
+    let (folder, s3) = S3::fresh();
     s3.done("PUT /locked", &[("x-amz-bucket-object-lock-enabled", "true")], b"");
     (folder, s3)
 }

@@ -15,15 +15,9 @@ use std::thread;
 use served::content;
 use signed::{S3, Signer, md5, md5_base64};
 
-fn start() -> (tempfile::TempDir, S3) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let s3 = S3::start(&folder.path().join("data"), &["--targets", "3"]);
-    (folder, s3)
-}
-
 #[test]
 fn buckets_are_made_listed_and_removed() {
-    let (_folder, s3) = start();
+    let (_folder, s3) = S3::fresh();
     assert_eq!(s3.done("GET /", &[], b"").texts("Name"), ["first"]);
     s3.done("PUT /second", &[], b"");
     let again = s3.refused("PUT /second", &[], b"");
@@ -95,7 +89,7 @@ fn objects_are_given_back_as_they_were_put_also_after_a_kill() {
 
 #[test]
 fn ranges_and_conditions_of_a_get() {
-    let (_folder, s3) = start();
+    let (_folder, s3) = S3::fresh();
     let long = content(3 << 20, 3);
     let tag = s3.done("PUT /first/long", &[], &long).header("etag").to_owned();
     for (range, begin, end) in [
@@ -124,7 +118,7 @@ fn ranges_and_conditions_of_a_get() {
 
 #[test]
 fn a_name_is_created_once_and_a_retried_winner_is_told_so() {
-    let (_folder, s3) = start();
+    let (_folder, s3) = S3::fresh();
     for round in 0..5 {
         let line = format!("PUT /first/race/{round}");
         let create = |n: usize| {
@@ -156,7 +150,7 @@ fn a_name_is_created_once_and_a_retried_winner_is_told_so() {
 
 #[test]
 fn conditions_of_changes_are_on_what_is_there() {
-    let (_folder, s3) = start();
+    let (_folder, s3) = S3::fresh();
     let tag = |line: &str| s3.done(line, &[], line.as_bytes()).header("etag").to_owned();
     let lost = (412, "PreconditionFailed".to_owned());
     let missing = (404, "NoSuchKey".to_owned());
@@ -184,7 +178,7 @@ fn conditions_of_changes_are_on_what_is_there() {
 
 #[test]
 fn copies_have_what_is_said_of_their_source_or_of_them() {
-    let (_folder, s3) = start();
+    let (_folder, s3) = S3::fresh();
     let long = content(2 << 20, 9);
     let said = [("content-type", "a/b"), ("x-amz-meta-k", "v"), ("x-amz-tagging", "t=1")];
     let tag = s3.done("PUT /first/from é", &said, &long).header("etag").to_owned();
@@ -213,7 +207,7 @@ fn copies_have_what_is_said_of_their_source_or_of_them() {
 
 #[test]
 fn listings_have_pages_prefixes_and_encoded_keys() {
-    let (_folder, s3) = start();
+    let (_folder, s3) = S3::fresh();
     for key in ["a b+", "a/1", "a/2", "b/1", "c", "d é"] {
         s3.done(&format!("PUT /first/{key}"), &[], key.as_bytes());
     }
@@ -261,7 +255,7 @@ fn listings_have_pages_prefixes_and_encoded_keys() {
 
 #[test]
 fn several_are_deleted_at_once() {
-    let (_folder, s3) = start();
+    let (_folder, s3) = S3::fresh();
     s3.done("PUT /first/a", &[], b"1");
     s3.done("PUT /first/b&<", &[], b"1");
     let body = "<Delete><Object><Key>a</Key></Object><Object><Key>b&amp;&lt;</Key></Object>\
@@ -278,7 +272,7 @@ fn several_are_deleted_at_once() {
 
 #[test]
 fn what_is_not_there_says_its_name() {
-    let (_folder, s3) = start();
+    let (_folder, s3) = S3::fresh();
     for (line, name) in [
         ("GET /first?analytics&id=a", "GetBucketAnalytics"),
         ("GET /first?inventory&id=a", "GetBucketInventory"),
@@ -304,7 +298,7 @@ fn what_is_not_there_says_its_name() {
 
 #[test]
 fn native_and_s3_clients_see_the_same() {
-    let (folder, s3) = start();
+    let (folder, s3) = S3::fresh();
     let path = folder.path().join("file");
     std::fs::write(&path, content(40_000, 1)).expect("room");
     // The first bucket is there when S3 answers.

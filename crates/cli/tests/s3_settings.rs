@@ -12,15 +12,9 @@ mod signed;
 
 use signed::S3;
 
-fn start() -> (tempfile::TempDir, S3) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let s3 = S3::start(&folder.path().join("data"), &["--targets", "3"]);
-    (folder, s3)
-}
-
 #[test]
 fn the_owner_has_all_rights_and_nobody_gets_others() {
-    let (_folder, s3) = start();
+    let (_folder, s3) = S3::fresh();
     s3.done("PUT /first/a", &[("x-amz-acl", "bucket-owner-full-control")], b"x");
     let no_acl = (400, "AccessControlListNotSupported".to_owned());
     for line in ["PUT /first?acl", "PUT /first/a?acl"] {
@@ -42,7 +36,7 @@ fn the_owner_has_all_rights_and_nobody_gets_others() {
 
 #[test]
 fn ownership_is_that_of_the_bucket() {
-    let (_folder, s3) = start();
+    let (_folder, s3) = S3::fresh();
     let line = "GET /first?ownershipControls";
     assert_eq!(s3.done(line, &[], b"").text("ObjectOwnership"), "BucketOwnerEnforced");
     let said = |what: &str| {
@@ -63,7 +57,7 @@ fn ownership_is_that_of_the_bucket() {
 
 #[test]
 fn what_is_closed_to_the_public_stays_so_whatever_policies_say() {
-    let (_folder, s3) = start();
+    let (_folder, s3) = S3::fresh();
     let line = "GET /first?publicAccessBlock";
     let none = (404, "NoSuchPublicAccessBlockConfiguration".to_owned());
     assert_eq!(s3.refused(line, &[], b""), none);
@@ -101,7 +95,7 @@ fn what_is_closed_to_the_public_stays_so_whatever_policies_say() {
 
 #[test]
 fn what_cannot_be_set_is_not_there() {
-    let (_folder, s3) = start();
+    let (_folder, s3) = S3::fresh();
     for (what, code) in [
         ("encryption", "ServerSideEncryptionConfigurationNotFoundError"),
         ("replication", "ReplicationConfigurationNotFoundError"),

@@ -199,6 +199,13 @@ impl Signer {
 }
 
 impl S3 {
+    /// A new store of three targets, and the folder that it is in.
+    pub(crate) fn fresh() -> (tempfile::TempDir, S3) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let s3 = S3::start(&folder.path().join("data"), &["--targets", "3"]);
+        (folder, s3)
+    }
+
     pub(crate) fn start(data: &Path, more: &[&str]) -> S3 {
         let all = [&["--s3", "127.0.0.1:0"], more].concat();
         let variables = [
