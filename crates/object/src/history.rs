@@ -11,8 +11,10 @@ use alloc::vec::Vec;
 
 use slotcast_units::Time;
 
-use crate::lock::Lock;
-use crate::register::record::{Decision, Outcome, Record, Request, Version, VersionId};
+use crate::lock::{Lock, Permit};
+use crate::register::record::{
+    Condition, Decision, Operation, Outcome, Record, Request, Version, VersionId,
+};
 
 /// One request about a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,20 +39,32 @@ pub enum What<O> {
 /// The most requests of a history.
 pub const MAX_ASKED: usize = 128;
 
+/// The most states that are looked at: some hundred megabytes.
+pub const MAX_STATES: usize = 1 << 18;
+
+/// There are more ways to explain a history than can be looked at: it is not judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("more than {MAX_STATES} states to look at")]
+pub struct TooManyStates;
+
 /// Whether what was asked of one name can be explained. `first` is what the name said before. Exponential in how many changes
-/// are under way at a time, those that nobody answered among them; linear in all else. Requests of which it is
-/// known that they changed nothing should be left out. No two have the same key, and the name has one life: its changes
-/// are counted on, as they are unless a tombstone is forgotten.
+/// are under way at a time, those that nobody answered among them unless they are alike; linear in all else. Requests of
+/// which it is known that they changed nothing should be left out. No two have the same key, and the name has one life: its
+/// changes are counted on, as they are unless a tombstone is forgotten.
+///
+/// # Errors
+/// If that takes too long.
 ///
 /// # Panics
 /// If there are more than [`MAX_ASKED`].
 pub fn is_explained<O: Clone + PartialEq + Lock>(
     first: Option<&Record<O>>,
     asked: &[Asked<O>],
-) -> bool {
+) -> Result<bool, TooManyStates> {
     assert!(asked.len() <= MAX_ASKED, "{} requests", asked.len());
     let mut order: Vec<&Asked<O>> = asked.iter().collect();
     order.sort_by_key(|asked| asked.began);
+    let earlier = earlier_alike(first, &order);
     let mut seen = BTreeSet::new();
     let mut open = alloc::vec![(0_u128, first.cloned())];
     while let Some((done, state)) = open.pop() {
@@ -58,16 +72,22 @@ pub fn is_explained<O: Clone + PartialEq + Lock>(
         if !seen.insert((done, says(state.as_ref()))) || has_passed(&order, done, state.as_ref()) {
             continue;
         }
+        if seen.len() > MAX_STATES {
+            return Err(TooManyStates);
+        }
         // Those that were never answered need not be carried out.
         let must_end = must_end(&order, done);
         if must_end == Time::NEVER {
-            return true;
+            return Ok(true);
         }
         // Whatever is next began before any other has ended. Those that were answered are tried first.
         let next = left(&order, done).take_while(|(_, asked)| asked.began <= must_end);
         let (unanswered, answered): (Vec<_>, Vec<_>) =
             next.partition(|(_, asked)| asked.ended == Time::NEVER);
         for (place, asked) in unanswered.into_iter().chain(answered) {
+            if earlier[place] & !done != 0 {
+                continue;
+            }
             if let Some(Carried::Changed(mut next)) = carry_out(state.as_ref(), &asked.what) {
                 // Each request is there once, so that nobody asks for what was answered before.
                 next.recent.clear();
@@ -75,12 +95,90 @@ pub fn is_explained<O: Clone + PartialEq + Lock>(
             }
         }
     }
-    false
+    Ok(false)
 }
 
 /// Those that are not carried out yet, with their places.
 fn left<'a, O>(order: &'a [&Asked<O>], done: u128) -> impl Iterator<Item = (usize, &'a Asked<O>)> {
     order.iter().enumerate().filter(move |(place, _)| done >> place & 1 == 0).map(|(n, a)| (n, *a))
+}
+
+/// For each request, those before it that might as well be carried out in its stead: nobody was told of either, or of the
+/// version that it makes, and they do the same. Of such only the first that is left needs to be tried, which has begun
+/// before the others and is as much in nobody's way.
+fn earlier_alike<O: PartialEq + Lock>(first: Option<&Record<O>>, order: &[&Asked<O>]) -> Vec<u128> {
+    let told_of = told_of(order);
+    let versions = first.map_or(&[][..], |record| &record.versions);
+    let was_put = order.iter().filter_map(|asked| match &asked.what {
+        What::Change(Request { operation: Operation::Put(object), .. }, _) => Some(object),
+        _ => None,
+    });
+    let mut objects = versions.iter().filter_map(|version| version.object.as_ref()).chain(was_put);
+    let is_replaced = order.iter().any(|asked| {
+        matches!(&asked.what, What::Change(request, _) if matches!(request.operation, Operation::Replace(..)))
+    });
+    // What may be done with a locked version differs from one request to the other.
+    let has_locks = is_replaced || objects.any(|object| object.refuses(None, Permit::default()));
+    let free = |asked: &Asked<O>| match &asked.what {
+        What::Change(request, None) if asked.ended == Time::NEVER && !has_locks => {
+            !told_of.contains(&salt_of(request))
+        }
+        _ => false,
+    };
+    let of = |place: usize, asked: &Asked<O>| {
+        let before = order[..place].iter().enumerate();
+        let alike = before.filter(|(_, other)| free(other) && are_alike(&asked.what, &other.what));
+        if free(asked) { alike.fold(0, |bits, (n, _)| bits | 1 << n) } else { 0 }
+    };
+    order.iter().enumerate().map(|(place, asked)| of(place, asked)).collect()
+}
+
+/// What tells the version that a request makes from those of others.
+#[expect(clippy::cast_possible_truncation, reason = "half of it, as in versions")]
+fn salt_of<O>(request: &Request<O>) -> u64 {
+    request.key.0 as u64
+}
+
+/// Whether two changes do the same, but for the version that they make.
+fn are_alike<O: PartialEq>(one: &What<O>, other: &What<O>) -> bool {
+    let (What::Change(one, _), What::Change(other, _)) = (one, other) else { return false };
+    let is_same = match (&one.operation, &other.operation) {
+        (Operation::Put(_), Operation::Put(_)) | (Operation::Delete(_), Operation::Delete(_)) => {
+            true
+        }
+        (Operation::DeleteVersion(one), Operation::DeleteVersion(other)) => one == other,
+        _ => false,
+    };
+    is_same && one.condition == other.condition && one.versioning == other.versioning
+}
+
+/// Of which versions somebody was told, or knew before.
+fn told_of<O>(order: &[&Asked<O>]) -> BTreeSet<u64> {
+    let mut salts = BTreeSet::new();
+    for asked in order {
+        match &asked.what {
+            What::Read(told) => salts.extend(told.as_ref().map(|version| version.id.salt)),
+            What::Change(request, told) => {
+                if let Condition::Is(version) = request.condition {
+                    salts.insert(version.salt);
+                }
+                if let Operation::DeleteVersion(version) | Operation::Replace(version, _) =
+                    &request.operation
+                {
+                    salts.insert(version.salt);
+                }
+                if let Some(
+                    Outcome::Stored(version)
+                    | Outcome::Deleted(Some(version))
+                    | Outcome::ConditionFailed(Some(version)),
+                ) = told
+                {
+                    salts.insert(version.salt);
+                }
+            }
+        }
+    }
+    salts
 }
 
 /// When the first of them has ended.
@@ -155,6 +253,8 @@ fn carry_out<O: Clone + PartialEq + Lock>(
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use slotcast_units::Time;
 
     use super::{Asked, What, is_explained};
@@ -185,9 +285,9 @@ mod tests {
             ]
         };
         let lost = Outcome::ConditionFailed(Some(VersionId { change: 1, salt: 7 }));
-        assert!(is_explained(None, &both(lost)));
-        assert!(!is_explained(None, &both(stored(1, 8))));
-        assert!(!is_explained(None, &both(stored(2, 8))));
+        assert_eq!(is_explained(None, &both(lost)), Ok(true));
+        assert_eq!(is_explained(None, &both(stored(1, 8))), Ok(false));
+        assert_eq!(is_explained(None, &both(stored(2, 8))), Ok(false));
     }
 
     #[test]
@@ -201,10 +301,74 @@ mod tests {
         let unanswered = asked(0, u64::MAX, What::Change(put(7, Condition::Always), None));
         let seen = asked(1, 2, What::Read(Some(version)));
         let not_seen = |began, ended| asked(began, ended, What::Read(None));
-        assert!(is_explained(None, &[unanswered.clone(), seen.clone(), not_seen(1, 2)]));
-        assert!(is_explained(None, &[unanswered.clone(), not_seen(1, 2), not_seen(3, 4)]));
-        assert!(!is_explained(None, &[unanswered, seen.clone(), not_seen(3, 4)]));
+        assert_eq!(
+            is_explained(None, &[unanswered.clone(), seen.clone(), not_seen(1, 2)]),
+            Ok(true)
+        );
+        assert_eq!(
+            is_explained(None, &[unanswered.clone(), not_seen(1, 2), not_seen(3, 4)]),
+            Ok(true)
+        );
+        assert_eq!(is_explained(None, &[unanswered, seen.clone(), not_seen(3, 4)]), Ok(false));
         // Nobody put it.
-        assert!(!is_explained(None, &[seen]));
+        assert_eq!(is_explained(None, &[seen]), Ok(false));
+    }
+
+    #[test]
+    fn what_nobody_was_told_of_is_tried_once_for_all_that_are_alike() {
+        let unanswered = |n: u64| {
+            let condition =
+                if n.is_multiple_of(2) { Condition::Always } else { Condition::Present };
+            asked(n, u64::MAX, What::Change(put(u128::from(n), condition), None))
+        };
+        let with = |change: u64| {
+            let mut all: Vec<_> = (1..=40).map(unanswered).collect();
+            let answered = What::Change(put(99, Condition::Always), Some(stored(change, 99)));
+            all.push(asked(50, 60, answered));
+            is_explained(None, &all)
+        };
+        assert_eq!(with(1), Ok(true));
+        assert_eq!(with(41), Ok(true));
+        assert_eq!(with(42), Ok(false));
+        // One that was read is not any of them.
+        let version = |change| Version {
+            id: VersionId { change, salt: 40 },
+            is_null: true,
+            object: Some('a'),
+            deleted_at: None,
+        };
+        let read = |change| {
+            let mut all: Vec<_> = (1..=40).map(unanswered).collect();
+            all.push(asked(50, 60, What::Read(Some(version(change)))));
+            is_explained(None, &all)
+        };
+        assert_eq!(read(40), Ok(true));
+        assert_eq!(read(41), Ok(false));
+    }
+
+    #[test]
+    fn what_takes_too_long_is_not_judged() {
+        let unanswered = |n: u64| {
+            let request = Request {
+                operation: Operation::Put('a'),
+                versioning: Versioning::On,
+                ..put(u128::from(n), Condition::Is(VersionId { change: n, salt: n - 1 }))
+            };
+            asked(n, u64::MAX, What::Change(request, None))
+        };
+        let mut all: Vec<_> = (1..=40).map(unanswered).collect();
+        all.extend((41..=80).map(|n| {
+            let request = Request { versioning: Versioning::On, ..put(n, Condition::Always) };
+            asked(1, u64::MAX, What::Change(request, None))
+        }));
+        all.extend((41..=80).map(|n| {
+            let request = Request {
+                operation: Operation::DeleteVersion(VersionId { change: 1, salt: n }),
+                ..put(u128::from(n) + 100, Condition::Always)
+            };
+            asked(1, u64::MAX, What::Change(request, None))
+        }));
+        all.push(asked(90, 91, What::Change(put(999, Condition::Always), Some(stored(120, 999)))));
+        assert_eq!(is_explained(None, &all), Err(super::TooManyStates));
     }
 }

@@ -292,10 +292,15 @@ impl Cluster {
         };
         let asked: Vec<Asked<Entry>> =
             asks.filter(says_something).map(|a| a.asked.clone()).collect();
-        if !is_explained(history.first.as_ref(), &asked) {
+        let explained = is_explained(history.first.as_ref(), &asked);
+        if explained != Ok(true) {
             let told: Vec<String> = asked.iter().map(line).collect();
+            let why = match explained {
+                Err(error) => format!("is not judged, {error}"),
+                Ok(_) => "cannot be explained".into(),
+            };
             self.report.violated(format!(
-                "at {now} what clients were told of {:?} cannot be explained, from {:?} on:\n{}",
+                "at {now} what clients were told of {:?} {why}, from {:?} on:\n{}",
                 history.key.name,
                 history.first.as_ref().map(|record| record.versions.first().map(|of| of.id)),
                 told.join("\n")
