@@ -14,6 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use slotcast_node::cluster::Encryption;
 use slotcast_node::measure;
 use slotcast_store::Content;
 
@@ -85,12 +86,13 @@ fn main() {
         None => println!("iperf3 is not installed"),
     }
     let limit = iperf3.unwrap_or(plain);
-    for at_a_time in [1, 2, 4] {
-        let measured = measure::loopback(&contents, DATAGRAM, at_a_time, duration);
+    let turns = [1, 2, 4].map(|n| [(n, Encryption::Off), (n, Encryption::Only)]);
+    for (at_a_time, encryption) in turns.into_iter().flatten() {
+        let measured = measure::loopback(&contents, DATAGRAM, at_a_time, duration, encryption);
         let measured = measured.expect("a loopback");
         let rate = (measured.arrived << 20) as f64 / measured.elapsed.as_secs_f64();
         println!(
-            "chunks of 1 MiB, {at_a_time} at a time: {:.0} MB/s, {:.0} % of the limit; {} arrived, {} failed, {} pieces repeated",
+            "chunks of 1 MiB, {at_a_time} at a time, encryption {encryption:?}: {:.0} MB/s, {:.0} % of the limit; {} arrived, {} failed, {} pieces repeated",
             rate / 1e6,
             rate / limit * 100.0,
             measured.arrived,

@@ -26,6 +26,11 @@ struct ReasonLabels {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct KeyLabels {
+    key: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct PeerReasonLabels {
     peer: u32,
     reason: &'static str,
@@ -52,6 +57,12 @@ fn register_network(registry: &mut Registry, network: &NetworkStatus) {
         family.get_or_create(&ReasonLabels { reason: reason.clone() }).inc_by(*value);
     }
     registry.register("network_datagrams_refused", "Datagrams that were dropped", family);
+    let family = Family::<KeyLabels, Counter>::default();
+    for key in &network.keys {
+        family.get_or_create(&KeyLabels { key: key.number }).inc_by(key.heard);
+    }
+    let help = "Datagrams that were believed, by the number of their key";
+    registry.register("network_datagrams_by_key", help, family);
     for (name, value) in &network.counters {
         let counter = Counter::<u64>::default();
         counter.inc_by(*value);

@@ -13,7 +13,7 @@ use slotcast_store::{DiskError, StoreStatus};
 use slotcast_units::{Rate, Span};
 
 use crate::folder::Refusal;
-use crate::network::{SocketCounters, all_counters, refusals};
+use crate::network::{SocketCounters, all_counters, by_key, refusals};
 use crate::node::Node;
 pub use crate::operations::{OperationCounts, RequestCounts};
 
@@ -66,6 +66,18 @@ pub struct NetworkStatus {
     pub counters: BTreeMap<String, u64>,
     /// Datagrams that came and were dropped, by reason.
     pub refused: BTreeMap<String, u64>,
+    /// Keys of the cluster that the node knows, that which it sends with first.
+    #[serde(default)]
+    pub keys: Vec<KeyStatus>,
+}
+
+/// A key of the cluster.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct KeyStatus {
+    /// Its number.
+    pub number: u32,
+    /// Datagrams with it that were believed since the start.
+    pub heard: u64,
 }
 
 /// How a node stands to its cluster map.
@@ -270,6 +282,10 @@ impl NetworkStatus {
             peers: peers.into_iter().map(peer).collect(),
             counters: all_counters(&sockets, &counters).map(owned).into(),
             refused: refusals(&sockets, &counters).map(owned).into(),
+            keys: by_key(&sockets)
+                .into_iter()
+                .map(|(number, heard)| KeyStatus { number, heard })
+                .collect(),
         }
     }
 }

@@ -16,6 +16,9 @@
 //! | 52 | 8 | echo: the last `sent at` that came from the receiver; 0 for none |
 //! | 60 | 4 | held: nanoseconds since that came |
 //!
+//! Of an encrypted datagram, the seal is the tag of AES-256-GCM over header and body, the body is encrypted, and to its kind
+//! 128 is added, and 16 times the number of the key, modulo 8.
+//!
 //! | kind | body from offset 64 on |
 //! |---|---|
 //! | 1 clock | answer wanted: 0 or 1 (1); from version 3 on the lowest and the highest version that the sender speaks (1 each) and the layout of its map (8); groups whose multicast of the receiver is heard (4 each, at most 64). In version 2 the last group may be the two versions instead: ff ff, lowest, highest, from the most significant byte on |
@@ -54,6 +57,15 @@ const MAGIC: [u8; 2] = *b"SD";
 
 /// Length of the header.
 pub const HEADER_LEN: usize = 64;
+
+/// Length of the seal, with which a datagram begins.
+pub const SEAL_LEN: usize = crate::key::SEAL_LEN;
+
+/// Where the header has the kind of the body.
+pub const KIND_AT: usize = 19;
+
+/// Which bits of that are the kind; the others are for whoever encrypts the body.
+pub const KIND_BITS: u8 = 0x0f;
 
 const DATA_LEN: usize = 71;
 

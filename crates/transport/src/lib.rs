@@ -87,10 +87,10 @@ mod suspicion;
 pub mod translate;
 
 pub use datagram::{
-    Address, Body, Clock, DATA_OVERHEAD, Data, Datagram, HEADER_LEN, Header, MAX_GROUPS,
-    MAX_PIECES, MAX_SURVEYED_CHUNKS, MAX_SURVEYED_RANGES, MAX_VERSION, MIN_VERSION, Purpose,
-    Refused, Report, Short, Survey, SurveyAbout, SurveyReply, SurveySays, TELLS_CLAIMS,
-    TELLS_LAYOUT, TELLS_SHORT, Versions, piece_len,
+    Address, Body, Clock, DATA_OVERHEAD, Data, Datagram, HEADER_LEN, Header, KIND_AT, KIND_BITS,
+    MAX_GROUPS, MAX_PIECES, MAX_SURVEYED_CHUNKS, MAX_SURVEYED_RANGES, MAX_VERSION, MIN_VERSION,
+    Purpose, Refused, Report, SEAL_LEN, Short, Survey, SurveyAbout, SurveyReply, SurveySays,
+    TELLS_CLAIMS, TELLS_LAYOUT, TELLS_SHORT, Versions, piece_len,
 };
 pub use inbox::{Arrived, Inbox, InboxLimits, Refusal};
 pub use key::Key;

@@ -1,30 +1,122 @@
 //! `slotcast key`.
 
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use slotcast_lab::InputError;
+use slotcast_node::cluster::{ClusterKeys, KeysError};
 
 use crate::failure::Outcome;
 use crate::output::print;
 
-/// Print a new key for a cluster; all of its nodes have the same
+/// Print a new key for a cluster, or change the keys of one
 #[derive(Debug, Args)]
 #[command(after_help = "\
+All nodes of a cluster have the same file of keys. They send with its first key
+and believe all, and read the file again within seconds after it has changed.
+So a key is changed without a stop, each step on all nodes before the next:
+
+  slotcast key add cluster.key        on one; copy the file to the others
+  slotcast key use cluster.key 2      on each
+  slotcast key remove cluster.key 1   on each, once `slotcast status` of all
+                                      counts no more datagrams with key 1
+
 Example:
   (umask 077; slotcast key > cluster.key)")]
-pub(crate) struct Arguments {}
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Option<Change>,
+}
 
-pub(crate) fn run(_: &Arguments) -> Outcome {
+#[derive(Debug, Subcommand)]
+enum Change {
+    /// Show the numbers of the keys in a file, that which is sent with first
+    List {
+        /// The file
+        file: PathBuf,
+    },
+    /// Add a new key to a file, behind the others
+    Add {
+        /// The file
+        file: PathBuf,
+    },
+    /// Send with this key from now on
+    Use {
+        /// The file
+        file: PathBuf,
+        /// The number of the key
+        number: u32,
+    },
+    /// Take away a key that is not sent with
+    Remove {
+        /// The file
+        file: PathBuf,
+        /// The number of the key
+        number: u32,
+    },
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
+fn wrong(error: KeysError) -> Box<InputError> {
+    InputError::plain(error.to_string())
+}
+
+fn new_key() -> Result<[u8; 32], Box<InputError>> {
     let mut key = [0; 32];
     getrandom::fill(&mut key)
         .map_err(|error| InputError::plain(format!("the system has no random numbers: {error}")))?;
-    let mut text = String::new();
-    for byte in key {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
+    Ok(key)
+}
+
+fn numbers(keys: &ClusterKeys) -> String {
+    let numbers: Vec<String> = keys.iter().map(|(number, _)| number.to_string()).collect();
+    match &numbers[..] {
+        [first] => format!("key {first}"),
+        [first, others @ ..] => {
+            format!("key {first} is sent with; believed, too: {}", others.join(", "))
+        }
+        [] => "no key".into(),
     }
-    print(&format!("{text}\n"))?;
+}
+
+/// Changes the keys in a file; says which there are then.
+fn change(
+    path: &Path,
+    change: impl FnOnce(&mut ClusterKeys) -> Result<(), Box<InputError>>,
+) -> Result<String, Box<InputError>> {
+    let mut keys = ClusterKeys::read(path).map_err(wrong)?;
+    change(&mut keys)?;
+    keys.replace(path).map_err(wrong)?;
+    Ok(format!("{}: {}\n", path.display(), numbers(&keys)))
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let said = match &arguments.command {
+        None => {
+            let mut text = String::new();
+            for byte in new_key()? {
+                // Writing to a string cannot fail.
+                let _ = write!(text, "{byte:02x}");
+            }
+            text + "\n"
+        }
+        Some(Change::List { file }) => {
+            let keys = ClusterKeys::read(file).map_err(wrong)?;
+            format!("cluster {}: {}\n", keys.id(), numbers(&keys))
+        }
+        Some(Change::Add { file }) => {
+            let key = new_key()?;
+            change(file, |keys| keys.add(key).map(|_| ()).map_err(wrong))?
+        }
+        Some(Change::Use { file, number }) => {
+            change(file, |keys| keys.send_with(*number).map_err(wrong))?
+        }
+        Some(Change::Remove { file, number }) => {
+            change(file, |keys| keys.remove(*number).map_err(wrong))?
+        }
+    };
+    print(&said)?;
     Ok(ExitCode::SUCCESS)
 }

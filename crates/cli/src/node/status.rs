@@ -160,6 +160,13 @@ fn peers(network: &NetworkStatus) -> String {
     if !refused.is_empty() {
         head.push_str(&format!("; datagrams dropped: {}", refused.join(", ")));
     }
+    if let [first, others @ ..] = &network.keys[..]
+        && !others.is_empty()
+    {
+        let others = others.iter().map(|key| format!("key {} heard {}", key.number, key.heard));
+        let others = others.collect::<Vec<_>>().join(", ");
+        head.push_str(&format!("\nsends with key {}; believed, too: {others}", first.number));
+    }
     let not_believed = network.peers.iter().filter_map(|peer| {
         let (reason, remedy) = (peer.reason.as_ref()?, peer.remedy.as_ref()?);
         Some(format!("\nnode {} is not believed: {reason}\n  {remedy}", peer.node))

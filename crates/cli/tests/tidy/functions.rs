@@ -11,7 +11,6 @@ const MAX_LINES: usize = 80;
 /// they.
 const LONG: &[(&str, &str, usize)] = &[
     ("crates/lab/src/setting/tests.rs", "every_field_of_a_scenario_is_a_setting", 128),
-    ("crates/node/src/cluster/node_file.rs", "read", 83),
     ("studies/lustre/src/check.rs", "check_lustre", 85),
 ];
 

@@ -8,6 +8,7 @@ mod change_tests;
 mod changing;
 mod error;
 mod etcd;
+mod key_file;
 mod map_file;
 mod map_source;
 mod map_voters;
@@ -16,6 +17,7 @@ mod node_file;
 pub use changing::ChangeError;
 pub use error::FileError;
 pub use etcd::{Etcd, EtcdAddress, EtcdError, Stored};
+pub use key_file::{ClusterKeys, Encryption, KeysError, MAX_KEYS};
 pub use map_file::{map_text, parse_map};
 pub use map_source::{FoundMap, MapSource};
 pub(crate) use map_voters::{

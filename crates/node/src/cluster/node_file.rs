@@ -1,11 +1,9 @@
 //! Reads `node.toml`, and what it names: the cluster map and the key.
 
 use std::collections::BTreeSet;
-use std::io::Read;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -15,6 +13,7 @@ use slotcast_units::{Rate, Size, Span};
 use toml::Spanned;
 
 use super::error::{Result, Source};
+use super::key_file::{ClusterKeys, Encryption, KeysError};
 use super::map_file::{map_text, read_map};
 use super::map_source::MapSource;
 use crate::label;
@@ -30,6 +29,7 @@ struct File {
     http: Option<Spanned<String>>,
     cluster: Spanned<String>,
     key: Spanned<PathBuf>,
+    encrypt: Option<Spanned<EncryptEntry>>,
     gone_after: Option<Spanned<String>>,
     disk_rate: Option<Spanned<String>>,
     link_rate: Option<Spanned<String>>,
@@ -81,7 +81,11 @@ pub struct NodeFile {
     /// Why the map is one that this node has had before, if it is.
     pub warning: Option<String>,
     /// What the nodes of the cluster know.
-    pub secret: [u8; 32],
+    pub keys: ClusterKeys,
+    /// The file that has them, which is read again when it changes.
+    pub key_file: PathBuf,
+    /// Whether what it says to other nodes is encrypted.
+    pub encryption: Encryption,
     /// How long another node may be silent before what it holds is replaced.
     pub gone_after: Span,
     /// How fast its disks may be, how fast it may send, and what its clients may take.
@@ -142,30 +146,10 @@ impl NodeFile {
             Some(value) => span(&source, "gone_after", value)?,
         };
         let limits = limits(&source, &file)?;
-        let mut left: BTreeSet<TargetId> = entry.targets.iter().copied().collect();
-        let mut targets = Vec::new();
-        for TargetEntry { number: target, folder } in file.target.get_ref() {
-            let id = TargetId(*target.get_ref());
-            if !left.remove(&id) {
-                let message = format!(
-                    "number = {}: it is no target of node {number} in the cluster map, or is listed twice",
-                    id.0
-                );
-                let help = format!("see the targets of node {number} in {place}");
-                return Err(source.error(Some(target.span()), message, Some(&help)));
-            }
-            targets.push(TargetFolder { target: id, folder: base.join(folder) });
-        }
-        if let Some(missing) = left.first() {
-            let message = format!(
-                "target: the cluster map gives node {number} a target {}, and no folder is named for it",
-                missing.0
-            );
-            let help = format!("add [[target]] with number = {} and its folder", missing.0);
-            return Err(source.error(Some(file.target.span()), message, Some(&help)));
-        }
-        targets.sort_by_key(|target| target.target);
-        let secret = read_key(&source, &base.join(file.key.get_ref()), &file.key)?;
+        let targets = target_folders(&source, &file, (number, &entry.targets), base)?;
+        let key_file = base.join(file.key.get_ref());
+        let keys = read_keys(&source, &key_file, &file.key)?;
+        let encryption = encryption(&source, &file.encrypt)?;
         let register = file
             .register
             .map_or_else(|| path.with_extension("targets.toml"), |place| base.join(place));
@@ -178,7 +162,9 @@ impl NodeFile {
             map,
             source: map_source,
             warning,
-            secret,
+            keys,
+            key_file,
+            encryption,
             gone_after,
             limits,
             targets,
@@ -196,6 +182,40 @@ impl NodeFile {
             let _ = write_whole(&copy_in(&target.folder), &map_text(map));
         }
     }
+}
+
+/// A folder for each target that the cluster map gives the node, and for no other.
+fn target_folders(
+    source: &Source,
+    file: &File,
+    (number, mapped): (u32, &[TargetId]),
+    base: &Path,
+) -> Result<Vec<TargetFolder>> {
+    let place = file.cluster.get_ref();
+    let mut left: BTreeSet<TargetId> = mapped.iter().copied().collect();
+    let mut targets = Vec::new();
+    for TargetEntry { number: target, folder } in file.target.get_ref() {
+        let id = TargetId(*target.get_ref());
+        if !left.remove(&id) {
+            let message = format!(
+                "number = {}: it is no target of node {number} in the cluster map, or is listed twice",
+                id.0
+            );
+            let help = format!("see the targets of node {number} in {place}");
+            return Err(source.error(Some(target.span()), message, Some(&help)));
+        }
+        targets.push(TargetFolder { target: id, folder: base.join(folder) });
+    }
+    if let Some(missing) = left.first() {
+        let message = format!(
+            "target: the cluster map gives node {number} a target {}, and no folder is named for it",
+            missing.0
+        );
+        let help = format!("add [[target]] with number = {} and its folder", missing.0);
+        return Err(source.error(Some(file.target.span()), message, Some(&help)));
+    }
+    targets.sort_by_key(|target| target.target);
+    Ok(targets)
 }
 
 fn span(source: &Source, key: &str, value: &Spanned<String>) -> Result<Span> {
@@ -300,54 +320,43 @@ fn load_map(source: &MapSource, folder: Option<&Path>) -> Result<(ClusterMap, Op
     ))
 }
 
-/// Who beside its owner can read or change a file with this mode. Its group may read one that belongs to root, so
-/// that a node need not run as root to have a key that it cannot change.
-fn other_readers(mode: u32, owner: u32) -> Option<&'static str> {
-    let group = if owner == 0 { 0o020 } else { 0o060 };
-    match mode {
-        _ if mode & 0o006 != 0 => Some("everybody on this machine"),
-        _ if mode & group != 0 => Some("its group"),
-        _ => None,
-    }
+/// The keys in the file at `path`.
+fn read_keys(source: &Source, path: &Path, key: &Spanned<PathBuf>) -> Result<ClusterKeys> {
+    ClusterKeys::read(path).map_err(|error| {
+        let place = key.get_ref().display();
+        let (what, help) = match &error {
+            KeysError::Open { who, .. } => {
+                let help =
+                    format!("`chmod 600 {}`; whoever has read it can be a node", path.display());
+                (format!("{who} can read it, or write it"), help)
+            }
+            error => {
+                let help = "`slotcast key` prints a new one; all nodes of a cluster have the same";
+                (error.to_string(), help.to_owned())
+            }
+        };
+        source.error(Some(key.span()), format!("key = \"{place}\": {what}"), Some(&help))
+    })
 }
 
-fn read_key(source: &Source, path: &Path, key: &Spanned<PathBuf>) -> Result<[u8; 32]> {
-    let help = "`slotcast key` prints a new one; all nodes of a cluster have the same";
-    let wrong = |what: String| {
-        let message = format!("key = \"{}\": {what}", key.get_ref().display());
-        source.error(Some(key.span()), message, Some(help))
-    };
-    let unreadable =
-        |error: std::io::Error| wrong(format!("`{}` cannot be read: {error}", path.display()));
-    let mut file = std::fs::File::open(path).map_err(unreadable)?;
-    // The file that is read, whatever its name means by now.
-    let metadata = file.metadata().map_err(unreadable)?;
-    if let Some(who) = other_readers(metadata.mode(), metadata.uid()) {
-        let message =
-            format!("key = \"{}\": {who} can read it, or write it", key.get_ref().display());
-        let help = format!("`chmod 600 {}`; whoever has read it can be a node", path.display());
-        return Err(source.error(Some(key.span()), message, Some(&help)));
-    }
-    let mut text = String::new();
-    file.read_to_string(&mut text).map_err(unreadable)?;
-    // What the file holds instead is not shown: it may be a key with a slip.
-    let hash = blake3::Hash::from_hex(text.trim().to_ascii_lowercase())
-        .map_err(|_| wrong(format!("`{}` does not hold 64 hexadecimal digits", path.display())))?;
-    Ok(*hash.as_bytes())
+/// What `encrypt` says.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum EncryptEntry {
+    Is(bool),
+    Word(String),
 }
 
-#[cfg(test)]
-mod tests {
-    use super::other_readers;
-
-    #[test]
-    fn a_key_is_read_by_its_owner_and_by_the_group_of_one_of_root() {
-        assert_eq!(other_readers(0o100_600, 1000), None);
-        assert_eq!(other_readers(0o100_400, 0), None);
-        assert_eq!(other_readers(0o100_640, 0), None);
-        assert_eq!(other_readers(0o100_640, 1000), Some("its group"));
-        assert_eq!(other_readers(0o100_660, 0), Some("its group"));
-        assert_eq!(other_readers(0o100_644, 0), Some("everybody on this machine"));
-        assert_eq!(other_readers(0o100_602, 1000), Some("everybody on this machine"));
+fn encryption(source: &Source, entry: &Option<Spanned<EncryptEntry>>) -> Result<Encryption> {
+    let Some(entry) = entry else { return Ok(Encryption::Off) };
+    match entry.get_ref() {
+        EncryptEntry::Is(false) => Ok(Encryption::Off),
+        EncryptEntry::Is(true) => Ok(Encryption::Only),
+        EncryptEntry::Word(word) if word == "sends" => Ok(Encryption::Sends),
+        EncryptEntry::Word(word) => {
+            let message = format!("encrypt = \"{word}\" means nothing");
+            let help = "true: nothing else is believed; \"sends\": what is not encrypted is believed, too, until all nodes encrypt; false";
+            Err(source.error(Some(entry.span()), message, Some(help)))
+        }
     }
 }

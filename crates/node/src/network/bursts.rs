@@ -10,13 +10,13 @@ const BURST: Span = Span::from_secs(10);
 /// What was told of the counters so far.
 #[derive(Debug, Default)]
 pub(super) struct Bursts {
-    told: [u64; 10],
+    told: [u64; 11],
     next: Time,
 }
 
 impl Bursts {
     /// Looks at the counters if it is time to.
-    pub(super) fn look(&mut self, now: Time, refused: impl FnOnce() -> [(&'static str, u64); 10]) {
+    pub(super) fn look(&mut self, now: Time, refused: impl FnOnce() -> [(&'static str, u64); 11]) {
         if now < self.next {
             return;
         }

@@ -1,8 +1,11 @@
 //! What a node counts of its datagrams: the sockets their part, the member its own.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use slotcast_member::Counters;
+
+use crate::cluster::MAX_KEYS;
 
 /// Counted where datagrams are sent and received, before a member sees them.
 #[derive(Debug, Default)]
@@ -18,8 +21,14 @@ pub(crate) struct SocketCounters {
     pub(super) version: AtomicU64,
     /// Sealed with another key, or changed on the way.
     pub(super) seal: AtomicU64,
+    /// Not encrypted, where only what is counts.
+    pub(super) plain: AtomicU64,
     /// Sealed, and no datagram.
     pub(super) malformed: AtomicU64,
+    /// Believed, by the number of the key, modulo as many as there can be.
+    pub(super) by_key: [AtomicU64; MAX_KEYS],
+    /// Numbers of the keys, that which is sent with first.
+    pub(super) keys: Mutex<Vec<u32>>,
 }
 
 pub(super) fn count(counter: &AtomicU64, by: u64) {
@@ -50,10 +59,11 @@ pub(crate) fn all_counters(
 }
 
 /// Datagrams that came and were dropped, by reason.
-pub(crate) fn refusals(sockets: &SocketCounters, member: &Counters) -> [(&'static str, u64); 10] {
+pub(crate) fn refusals(sockets: &SocketCounters, member: &Counters) -> [(&'static str, u64); 11] {
     [
         ("foreign", read(&sockets.foreign)),
         ("seal", read(&sockets.seal)),
+        ("plain", read(&sockets.plain)),
         ("version", member.version + read(&sockets.version)),
         ("epoch", member.epoch),
         ("layout", member.layout),
@@ -63,4 +73,11 @@ pub(crate) fn refusals(sockets: &SocketCounters, member: &Counters) -> [(&'stati
         ("malformed", member.malformed + read(&sockets.malformed)),
         ("full", member.full),
     ]
+}
+
+/// Numbers of the keys, that which is sent with first, and how many datagrams with each were believed.
+pub(crate) fn by_key(sockets: &SocketCounters) -> Vec<(u32, u64)> {
+    let keys = sockets.keys.lock().unwrap_or_else(PoisonError::into_inner);
+    let heard = |number: &u32| read(&sockets.by_key[*number as usize % MAX_KEYS]);
+    keys.iter().map(|number| (*number, heard(number))).collect()
 }

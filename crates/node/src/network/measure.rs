@@ -19,6 +19,7 @@ use slotcast_units::{Rate, Span, Time};
 
 use super::{Listener, MAX_CHUNK, Network, NetworkConfig};
 use crate::clock::Clock;
+use crate::cluster::{ClusterKeys, Encryption};
 
 /// What came of a measurement.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +48,7 @@ pub fn loopback(
     datagram: usize,
     at_a_time: usize,
     duration: Duration,
+    encryption: Encryption,
 ) -> io::Result<LoopbackResult> {
     let sockets = [UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?];
     let [from, to] = sockets.map(|socket| socket.local_addr());
@@ -73,7 +75,7 @@ pub fn loopback(
     };
     let groups = map.groups().map_err(io::Error::other)?;
     let [(sender, sender_events), (receiver, receiver_events)] =
-        [start(&map, &groups, 0)?, start(&map, &groups, 1)?];
+        [start((&map, &groups), 0, encryption)?, start((&map, &groups), 1, encryption)?];
     let is_up = |event: &LinkEvent| matches!(event, LinkEvent::Peer(1, PeerChange::Up));
     while !is_up(&sender_events.recv_timeout(Duration::from_secs(10)).map_err(io::Error::other)?) {}
     let begun = Instant::now();
@@ -182,9 +184,9 @@ impl Listener for Post {
 
 /// Starts one of the two, with a thread that does what is due until the post is dropped.
 fn start(
-    map: &ClusterMap,
-    groups: &GroupMap,
+    (map, groups): (&ClusterMap, &GroupMap),
     number: u32,
+    encryption: Encryption,
 ) -> io::Result<(Arc<Post>, crossbeam_channel::Receiver<LinkEvent>)> {
     let (events, inbox) = unbounded();
     let clock = Clock::start_at_date();
@@ -204,7 +206,9 @@ fn start(
         groups,
         node: number,
         listen: map.nodes[number as usize].address,
-        secret: &[7; 32],
+        keys: &ClusterKeys::one([7; 32]),
+        key_file: None,
+        encryption,
         clock,
         link_rate: None,
     };

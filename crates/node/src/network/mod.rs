@@ -11,6 +11,8 @@
 
 mod bursts;
 mod counters;
+mod keyring;
+mod keys;
 pub mod measure;
 mod receiver;
 mod sender;
@@ -19,21 +21,25 @@ mod socket;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 
-use crossbeam_channel::{Sender, unbounded};
+use crossbeam_channel::{Sender, bounded, unbounded};
 use slotcast_member::{ClusterMap, Counters, Pass};
 use slotcast_protocol::{GroupId, GroupMap};
 use slotcast_schedule::TokenBucket;
-use slotcast_transport::{Datagram, Key};
+use slotcast_transport::Datagram;
 use slotcast_units::{Rate, Span};
 
-pub(crate) use counters::{SocketCounters, all_counters, refusals};
+pub(crate) use counters::{SocketCounters, all_counters, by_key, refusals};
 
 use crate::clock::Clock;
+use crate::cluster::{ClusterKeys, Encryption};
 use counters::count;
+use keyring::Keyring;
+use keys::WatchedKeys;
 use sender::ToSender;
 use socket::Socket;
 
@@ -43,7 +49,10 @@ pub(crate) struct NetworkConfig<'a> {
     pub(crate) groups: &'a GroupMap,
     pub(crate) node: u32,
     pub(crate) listen: SocketAddr,
-    pub(crate) secret: &'a [u8; 32],
+    pub(crate) keys: &'a ClusterKeys,
+    /// Where they are, if they are read again when they change.
+    pub(crate) key_file: Option<&'a Path>,
+    pub(crate) encryption: Encryption,
     pub(crate) clock: Clock,
     /// The most that chunks may take of what the node sends.
     pub(crate) link_rate: Option<Rate>,
@@ -65,7 +74,7 @@ pub(crate) trait Listener: Send + Sync {
 
 /// What the threads of a network share.
 struct Shared {
-    key: Key,
+    keyring: RwLock<Arc<Keyring>>,
     clock: Clock,
     socket: Socket,
     counters: Arc<SocketCounters>,
@@ -75,6 +84,18 @@ struct Shared {
 }
 
 impl Shared {
+    /// The keys as they are now.
+    fn keyring(&self) -> Arc<Keyring> {
+        self.keyring.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// These are the keys from now on.
+    fn set_keyring(&self, keyring: Keyring) {
+        let numbers = keyring.numbers().collect();
+        *self.counters.keys.lock().unwrap_or_else(PoisonError::into_inner) = numbers;
+        *self.keyring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keyring);
+    }
+
     /// The numbers of the next `count` datagrams, from the first on.
     fn number(&self, count: u64) -> u64 {
         self.sequence.fetch_add(count, Ordering::Relaxed)
@@ -104,10 +125,11 @@ impl Post {
     /// Seals them and sends them.
     pub(crate) fn send(self) {
         let mut buffer = Vec::with_capacity(512);
+        let keyring = self.shared.keyring();
         for (to, mut datagram) in self.datagrams {
             buffer.clear();
             datagram.header.sequence = self.shared.number(1);
-            let length = datagram.encode(&self.shared.key, &mut buffer);
+            let length = keyring.write(&datagram, &mut buffer);
             self.shared.send(to, &buffer, length, 1);
         }
     }
@@ -118,6 +140,8 @@ pub(crate) struct Network {
     shared: Arc<Shared>,
     sender: Sender<ToSender>,
     threads: Vec<JoinHandle<()>>,
+    /// Dropped, it ends what looks after the keys.
+    ends: Option<Sender<()>>,
 }
 
 impl fmt::Debug for Network {
@@ -132,14 +156,17 @@ impl Network {
         config: &NetworkConfig<'_>,
         listener: &Arc<dyn Listener>,
     ) -> io::Result<Network> {
+        let sender_id = (config.node, config.clock.began().as_ns());
+        let keyring = || Keyring::new(config.keys, config.encryption, sender_id);
         let shared = Arc::new(Shared {
-            key: Key::new(config.secret),
+            keyring: RwLock::new(Arc::new(keyring())),
             clock: config.clock,
             socket: Socket::bind(config.listen)?,
             counters: Arc::default(),
             sequence: AtomicU64::new(0),
             stops: AtomicBool::new(false),
         });
+        shared.set_keyring(keyring());
         let multicast = receiver::multicast_sockets(config);
         let (to_sender, for_sender) = unbounded();
         let limit = config.link_rate.map(|rate| TokenBucket::new(rate, Span::ZERO));
@@ -154,11 +181,16 @@ impl Network {
         let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
             thread::Builder::new().name(name.into()).spawn(run)
         };
-        let threads = vec![
+        let mut threads = vec![
             spawn("udp-send", Box::new(move || sender.run()))?,
             spawn("udp-receive", Box::new(move || receiver.run()))?,
         ];
-        Ok(Network { shared, sender: to_sender, threads })
+        let (ends, is_over) = bounded(0);
+        if let Some(path) = config.key_file {
+            let watched = WatchedKeys::new(shared.clone(), path, config, sender_id);
+            threads.push(spawn("keys", Box::new(move || watched.run(&is_over)))?);
+        }
+        Ok(Network { shared, sender: to_sender, threads, ends: Some(ends) })
     }
 
     /// What the sockets have counted.
@@ -182,6 +214,7 @@ impl Drop for Network {
     fn drop(&mut self) {
         self.shared.stops.store(true, Ordering::Relaxed);
         let _ = self.sender.send(ToSender::Stop);
+        self.ends = None;
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }

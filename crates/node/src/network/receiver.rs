@@ -11,6 +11,7 @@ use slotcast_units::Span;
 
 use super::bursts::Bursts;
 use super::counters::{SocketCounters, count, refusals};
+use super::keyring::{Keyring, Opener, Unread};
 use super::socket::{Buffers, Socket, wait};
 use super::{Listener, NetworkConfig, Shared};
 
@@ -39,6 +40,7 @@ pub(super) struct Receiver {
     shared: Arc<Shared>,
     multicast: Vec<(GroupId, Socket)>,
     listener: Arc<dyn Listener>,
+    opener: Opener,
     bursts: Bursts,
     /// By the member, as far as is known.
     counted: Counters,
@@ -51,7 +53,7 @@ impl Receiver {
         listener: Arc<dyn Listener>,
     ) -> Receiver {
         let (bursts, counted) = (Bursts::default(), Counters::default());
-        Receiver { shared, multicast, listener, bursts, counted }
+        Receiver { shared, multicast, listener, opener: Opener::default(), bursts, counted }
     }
 
     pub(super) fn run(mut self) {
@@ -87,11 +89,12 @@ impl Receiver {
             // What the kernel tells of earlier datagrams; there may be more behind it.
             Err(_) => return true,
         };
-        let shared = &self.shared;
+        let (keyring, counters, opener) =
+            (self.shared.keyring(), &self.shared.counters, &mut self.opener);
         // Decoded before the member's lock is taken.
         let datagrams: Vec<_> = buffers
             .datagrams(filled)
-            .filter_map(|(from, bytes)| Some((from, believed(shared, bytes)?)))
+            .filter_map(|(from, bytes)| Some((from, believed(counters, &keyring, opener, bytes)?)))
             .collect();
         if let Some(counted) = self.listener.heard(group, &mut datagrams.into_iter()) {
             self.counted = counted;
@@ -100,20 +103,30 @@ impl Receiver {
     }
 }
 
-/// The datagram in `bytes`, if its seal is that of the cluster.
-fn believed<'a>(shared: &Shared, bytes: &'a [u8]) -> Option<Datagram<'a>> {
-    let SocketCounters { foreign, version, seal, malformed, received, received_bytes, .. } =
-        &*shared.counters;
+/// The datagram in `bytes`, if it comes from the cluster.
+fn believed<'a>(
+    counters: &SocketCounters,
+    keyring: &Keyring,
+    opener: &mut Opener,
+    bytes: &'a mut [u8],
+) -> Option<Datagram<'a>> {
+    let SocketCounters { foreign, version, seal, plain, malformed, received, .. } = counters;
     count(received, 1);
-    count(received_bytes, bytes.len() as u64);
-    match Datagram::decode(&shared.key, bytes) {
-        Ok(datagram) => Some(datagram),
-        Err(error) => {
-            let counter = match error {
-                Refused::TooShort(_) | Refused::Foreign => foreign,
-                Refused::Version(_) => version,
-                Refused::Seal => seal,
-                Refused::Kind(_) | Refused::Body(_) | Refused::Message(_) => malformed,
+    count(&counters.received_bytes, bytes.len() as u64);
+    match opener.open(keyring, bytes) {
+        Ok((datagram, key)) => {
+            count(&counters.by_key[key], 1);
+            Some(datagram)
+        }
+        Err(unread) => {
+            let counter = match unread {
+                Unread::Plain => plain,
+                Unread::Refused(Refused::TooShort(_) | Refused::Foreign) => foreign,
+                Unread::Refused(Refused::Version(_)) => version,
+                Unread::Refused(Refused::Seal) => seal,
+                Unread::Refused(Refused::Kind(_) | Refused::Body(_) | Refused::Message(_)) => {
+                    malformed
+                }
             };
             count(counter, 1);
             None

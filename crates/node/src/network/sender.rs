@@ -110,9 +110,10 @@ impl Passes {
         self.buffer.clear();
         let mut segment = HEADER_LEN;
         let first = self.shared.number((end - *sent) as u64);
+        let keyring = self.shared.keyring();
         for (sequence, n) in (first..).zip(*sent..end) {
             let datagram = pass.datagram(n, (now, sequence), pass.value(n));
-            let length = datagram.encode(&self.shared.key, &mut self.buffer);
+            let length = keyring.write(&datagram, &mut self.buffer);
             segment = segment.max(length);
         }
         let datagrams = (end - *sent) as u64;

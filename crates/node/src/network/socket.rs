@@ -138,9 +138,13 @@ impl Buffers {
     }
 
     /// The datagrams in the first `filled` buffers, with the addresses that they came from.
-    pub(super) fn datagrams(&self, filled: usize) -> impl Iterator<Item = (SocketAddr, &[u8])> {
-        self.bytes.iter().zip(&self.meta).take(filled).flat_map(|(bytes, meta)| {
-            let datagrams = bytes[..meta.len.min(bytes.len())].chunks(meta.stride.max(1));
+    pub(super) fn datagrams(
+        &mut self,
+        filled: usize,
+    ) -> impl Iterator<Item = (SocketAddr, &mut [u8])> {
+        self.bytes.iter_mut().zip(&self.meta).take(filled).flat_map(|(bytes, meta)| {
+            let length = meta.len.min(bytes.len());
+            let datagrams = bytes[..length].chunks_mut(meta.stride.max(1));
             datagrams.map(|datagram| (meta.addr, datagram))
         })
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crossbeam_channel::bounded;
-use slotcast_member::identity::{ClusterId, Layout, Seat};
+use slotcast_member::identity::{Layout, Seat};
 use slotcast_member::{CollectionRules, Links, MemberConfig, NamesConfig, QueueRule, Rules, Times};
 use slotcast_object::Rosters;
 use slotcast_protocol::{GroupMap, InitiatorConfig, LayoutError, TargetConfig, TargetId, Timing};
@@ -177,7 +177,7 @@ impl NodeFile {
         let targets = self.targets.iter();
         Ok(RegisteredTargets {
             register: self.register.clone(),
-            cluster: Some(ClusterId::of_key(&self.secret)),
+            cluster: Some(self.keys.id().clone()),
             layout: Layout {
                 epoch: self.map.epoch,
                 groups: groups.groups(),
@@ -380,7 +380,9 @@ impl Node {
                 groups: &parts.groups,
                 node: file.node,
                 listen: file.listen,
-                secret: &file.secret,
+                keys: &file.keys,
+                key_file: Some(&file.key_file),
+                encryption: file.encryption,
                 clock,
                 link_rate: file.limits.link_rate,
             };

@@ -14,7 +14,9 @@ use slotcast_units::{Rate, Size, Span, Time};
 
 use super::*;
 use crate::clock::Clock;
-use crate::cluster::{ClusterMap, FailureDomain, MapNode, MapSource, NodeFile, TargetFolder};
+use crate::cluster::{
+    ClusterKeys, ClusterMap, Encryption, FailureDomain, MapNode, MapSource, NodeFile, TargetFolder,
+};
 use crate::limits::Limits;
 use crate::network::refusals;
 
@@ -56,7 +58,9 @@ fn files(base: &Path) -> Vec<NodeFile> {
         map: map.clone(),
         source: MapSource::File(base.join("cluster.toml")),
         warning: None,
-        secret: [9; 32],
+        keys: ClusterKeys::one([9; 32]),
+        key_file: base.join("cluster.key"),
+        encryption: Encryption::Off,
         gone_after: Span::from_secs(600),
         limits: Limits::default(),
         targets: vec![TargetFolder {

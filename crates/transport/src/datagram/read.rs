@@ -22,6 +22,22 @@ impl<'a> Datagram<'a> {
     /// # Errors
     /// If it is not sealed with `key`, or not what [`Datagram::encode`] makes.
     pub fn decode(key: &Key, bytes: &'a [u8]) -> Result<Datagram<'a>, Refused> {
+        Datagram::read(bytes, |sealed, more| key.is_sealed(sealed, more))
+    }
+
+    /// Reads a datagram of which somebody else has found out that it comes from the cluster; what stands for its seal is not
+    /// looked at.
+    ///
+    /// # Errors
+    /// If it is not what [`Datagram::encode_open`] makes.
+    pub fn decode_opened(bytes: &'a [u8]) -> Result<Datagram<'a>, Refused> {
+        Datagram::read(bytes, |_, _| true)
+    }
+
+    fn read(
+        bytes: &'a [u8],
+        is_sealed: impl FnOnce(&[u8], &[u8]) -> bool,
+    ) -> Result<Datagram<'a>, Refused> {
         let Some((header, body)) = bytes.split_first_chunk::<HEADER_LEN>() else {
             return Err(Refused::TooShort(bytes.len()));
         };
@@ -38,8 +54,8 @@ impl<'a> Datagram<'a> {
         // Of which piece it is must be known before its value, and that before the seal can be checked.
         let data = if kind == DATA { Some(reader.data().ok_or(wrong)?) } else { None };
         let is_sealed = match &data {
-            Some(data) => key.is_sealed(&bytes[..DATA_OVERHEAD], &data.value.0),
-            None => key.is_sealed(bytes, &[]),
+            Some(data) => is_sealed(&bytes[..DATA_OVERHEAD], &data.value.0),
+            None => is_sealed(bytes, &[]),
         };
         if !is_sealed {
             return Err(Refused::Seal);

@@ -5,15 +5,26 @@ use slotcast_protocol::{GroupId, Members};
 use slotcast_units::Time;
 
 use super::{
-    Address, Body, CLOCK, CONTROL, DATA, Data, Datagram, FAILED, GET, GROUP, HEADER_LEN, Header,
-    INITIATOR, LETTER, MAGIC, MAX_GROUPS, PIECES_OF_LETTER, PROBE, PUT, Purpose, REPORT, Report,
-    SHORT, SURVEY, SURVEY_REPLY, Short,
+    Address, Body, CLOCK, CONTROL, DATA, DATA_OVERHEAD, Data, Datagram, FAILED, GET, GROUP,
+    HEADER_LEN, Header, INITIATOR, LETTER, MAGIC, MAX_GROUPS, PIECES_OF_LETTER, PROBE, PUT,
+    Purpose, REPORT, Report, SHORT, SURVEY, SURVEY_REPLY, Short,
 };
 use crate::key::{Key, SEAL_LEN};
 
 impl Datagram<'_> {
     /// Appends the sealed datagram to `out`; gives its length.
     pub fn encode(&self, key: &Key, out: &mut Vec<u8>) -> usize {
+        let start = out.len();
+        let len = self.encode_open(out);
+        match &self.body {
+            Body::Data(data) => key.seal(&mut out[start..start + DATA_OVERHEAD], &data.value.0),
+            _ => key.seal(&mut out[start..], &[]),
+        }
+        len
+    }
+
+    /// Appends the datagram with zeros in the place of its seal, for whoever has another; gives its length.
+    pub fn encode_open(&self, out: &mut Vec<u8>) -> usize {
         let start = out.len();
         let Header { version, epoch, sender, incarnation, sequence, sent_at, echo } = self.header;
         out.extend_from_slice(&[0; SEAL_LEN]);
@@ -31,12 +42,8 @@ impl Datagram<'_> {
         out.extend_from_slice(&held.to_le_bytes());
         debug_assert_eq!(out.len() - start, HEADER_LEN, "the header has its length");
         self.body.encode(&self.header, out);
-        match &self.body {
-            Body::Data(data) => {
-                key.seal(&mut out[start..], &data.value.0);
-                out.extend_from_slice(data.bytes);
-            }
-            _ => key.seal(&mut out[start..], &[]),
+        if let Body::Data(data) = &self.body {
+            out.extend_from_slice(data.bytes);
         }
         out.len() - start
     }
