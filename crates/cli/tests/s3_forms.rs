@@ -71,12 +71,15 @@ impl<'a> Page<'a> {
         );
         body.extend_from_slice(self.file);
         body.extend_from_slice(b"\r\n--xyz--\r\n");
+        self.send_body(b"Content-Type: multipart/form-data; boundary=xyz\r\n", &body)
+    }
+
+    fn send_body(&self, content_type: &[u8], body: &[u8]) -> Answer {
         let (address, length) = (&self.s3.address, body.len());
         let head = format!(
-            "POST /first HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {length}\r\n\
-             Content-Type: multipart/form-data; boundary=xyz\r\n\r\n"
+            "POST /first HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {length}\r\n"
         );
-        self.s3.send(&[head.as_bytes(), &body].concat())
+        self.s3.send(&[head.as_bytes(), content_type, b"\r\n", body].concat())
     }
 }
 
@@ -152,4 +155,18 @@ fn what_the_policy_does_not_allow_is_not_stored() {
     s3.done("PUT /first?policy", &[], policy.as_bytes());
     assert_eq!(page().send_fields(&[("key", "up/a")]).status(), 204);
     assert_eq!(page().send_fields(&[("key", "other")]).code(), denied);
+}
+
+#[test]
+fn a_form_is_asked_for_its_signature_whatever_its_content_type_looks_like() {
+    let (_folder, s3) = S3::fresh();
+    let body = b"--xyz\r\nContent-Disposition: form-data; name=\"key\"\r\n\r\na\r\n\
+        --xyz\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\nx\r\n--xyz--\r\n";
+    let odd = "Content-Type: multipart/form-data; boundary=xyz; a=\"\u{e9}\"\r\n";
+    let two: &[u8] = b"Content-Type: \xff\r\nContent-Type: multipart/form-data; boundary=xyz\r\n";
+    for content_type in [odd.as_bytes(), two] {
+        let told = Page::new(&s3).send_body(content_type, body);
+        assert_eq!(told.code(), (403, "AccessDenied".into()), "{told:?}");
+    }
+    assert_eq!(s3.done("GET /first", &[], b"").texts("Key"), Vec::<String>::new());
 }

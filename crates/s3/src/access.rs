@@ -3,7 +3,8 @@
 use s3s::access::{S3Access, S3AccessContext};
 use s3s::auth::{S3Auth, SecretKey};
 use s3s::dto::{
-    CopyObjectInput, CopySource, DeleteObjectsInput, ObjectIdentifier, UploadPartCopyInput,
+    CopyObjectInput, CopySource, DeleteObjectsInput, ObjectIdentifier, PostObjectInput,
+    UploadPartCopyInput,
 };
 use s3s::path::S3Path;
 use s3s::{S3Error, S3ErrorCode, S3Request, S3Result, s3_error};
@@ -165,6 +166,11 @@ impl S3Access for Gate {
 
     async fn upload_part_copy(&self, request: &mut S3Request<UploadPartCopyInput>) -> S3Result<()> {
         self.must_read(request, &request.input.copy_source).await
+    }
+
+    /// Forms never come to the library, which would store them without asking whether their sender may: see `post`.
+    async fn post_object(&self, _: &mut S3Request<PostObjectInput>) -> S3Result<()> {
+        Err(s3_error!(AccessDenied, "Access Denied"))
     }
 
     /// Objects that may not be deleted are taken out of the request, and kept beside it.

@@ -160,12 +160,14 @@ async fn serve(service: &S3Service, request: Request) -> Response {
     }
 }
 
-/// The Content-Type of a form, if a request has one.
+/// The Content-Type of a form, if a request has one. The library would believe it of any of several, whatever bytes it has.
 fn is_form(method: &Method, headers: &HeaderMap) -> Option<String> {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok())?;
-    let begin = kind.get(..FORM.len()).unwrap_or("");
-    let is_it = method == Method::POST && begin.eq_ignore_ascii_case(FORM);
-    is_it.then(|| kind.to_owned())
+    let is_it = |kind: &&HeaderValue| {
+        let begin = kind.as_bytes().get(..FORM.len());
+        begin.is_some_and(|begin| begin.eq_ignore_ascii_case(FORM.as_bytes()))
+    };
+    let kind = headers.get_all(header::CONTENT_TYPE).iter().find(is_it)?;
+    (method == Method::POST).then(|| String::from_utf8_lossy(kind.as_bytes()).into_owned())
 }
 
 async fn post_form(
@@ -301,6 +303,11 @@ mod tests {
             HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(form))]);
         assert_eq!(is_form(&Method::POST, &headers).as_deref(), Some(form));
         assert_eq!(is_form(&Method::PUT, &headers), None);
+        let mut odd = HeaderMap::new();
+        for bytes in [&b"\xff"[..], "multipart/form-data; boundary=x; a=\"\u{e9}\"".as_bytes()] {
+            odd.append(header::CONTENT_TYPE, HeaderValue::from_bytes(bytes).expect("a value"));
+        }
+        assert!(is_form(&Method::POST, &odd).is_some());
     }
 
     #[test]
