@@ -170,3 +170,19 @@ fn a_form_is_asked_for_its_signature_whatever_its_content_type_looks_like() {
     }
     assert_eq!(s3.done("GET /first", &[], b"").texts("Key"), Vec::<String>::new());
 }
+
+#[test]
+fn a_field_is_there_once_and_metadata_can_be_given_back() {
+    let (_folder, s3) = S3::fresh();
+    let conditions = format!(r#"{CONDITIONS}, {{"Content-Type": "image/png"}}"#);
+    let fields = [("key", "up/a"), ("Content-Type", "image/png"), ("Content-Type", "text/html")];
+    let told = Page { conditions: &conditions, fields: &fields, ..Page::new(&s3) }.send();
+    assert_eq!(told.code(), (400, "InvalidArgument".into()));
+    for name in ["x-amz-meta-a b", "x-amz-meta-\u{e9}", "x-amz-meta-:content-disposition"] {
+        let conditions = format!(r#"{CONDITIONS}, ["starts-with", "${name}", ""]"#);
+        let fields = [("key", "up/a"), (name, "x")];
+        let told = Page { conditions: &conditions, fields: &fields, ..Page::new(&s3) }.send();
+        assert_eq!(told.code(), (400, "InvalidArgument".into()), "{name}");
+    }
+    assert_eq!(s3.done("GET /first", &[], b"").texts("Key"), Vec::<String>::new());
+}

@@ -46,6 +46,13 @@ impl Fields {
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| &value[..])
     }
+
+    /// A field that is there twice. A policy could be about one of them, and the other be stored.
+    pub(crate) fn repeated(&self) -> Option<&str> {
+        let mut seen = std::collections::BTreeSet::new();
+        let mut names = self.0.iter().map(|(name, _)| &name[..]);
+        names.find(|name| !name.starts_with("x-ignore-") && !seen.insert(*name))
+    }
 }
 
 /// A form, read up to the content of its file.

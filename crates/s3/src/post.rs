@@ -131,8 +131,11 @@ fn signed<'a>(get: impl Fn(&str) -> Option<&'a str>) -> S3Result<Option<Signed<'
 /// What the fields of a form say as headers of a put would, and metadata.
 fn headers_of(fields: &[(String, String)], file: &FileHead) -> S3Result<(HeaderMap, Metadata)> {
     let (mut headers, mut metadata) = (HeaderMap::new(), Metadata::new());
+    let refused = |name: &str| s3_error!(InvalidArgument, "The field {name} cannot be used");
     for (name, value) in fields {
         if let Some(key) = name.strip_prefix("x-amz-meta-") {
+            // It is a header of answers.
+            HeaderName::try_from(&name[..]).map_err(|_| refused(name))?;
             metadata.insert(key.to_owned(), value.clone());
             continue;
         }
@@ -149,9 +152,7 @@ fn headers_of(fields: &[(String, String)], file: &FileHead) -> S3Result<(HeaderM
             _ => continue,
         };
         let pair = (HeaderName::try_from(name), HeaderValue::try_from(value));
-        let (Ok(name), Ok(value)) = pair else {
-            return Err(s3_error!(InvalidArgument, "The field {name} cannot be used"));
-        };
+        let (Ok(name), Ok(value)) = pair else { return Err(refused(name)) };
         headers.insert(name, value);
     }
     if let Some(kind) = &file.content_type
@@ -271,6 +272,9 @@ where
             "POST requires exactly one file upload per request."
         ));
     };
+    if let Some(name) = form.fields.repeated() {
+        return Err(s3_error!(InvalidArgument, "The form has the field {name} twice"));
+    }
     let key = form.fields.get("key").filter(|key| !key.is_empty()).ok_or_else(|| missing("key"))?;
     let key = key.replace("${filename}", &file.name);
     say("unknown", &key);
