@@ -272,3 +272,21 @@ fn checksums_are_compared_and_kept() {
     let unknown = served.ask("PUT /v2/b/x", "Content-Digest: sha-512=:AAAA:\r\n", b"x");
     assert!(unknown.status() == 400 && unknown.error().contains("sha-512"), "{unknown:?}");
 }
+
+#[test]
+fn no_client_chooses_what_a_bucket_has_in_common_with_another() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let served = Served::start(&folder.path().join("data"), &[]);
+    let make = |bucket: &str, key: &str| {
+        let key = format!("Idempotency-Key: {key}\r\n");
+        served.ask(&format!("PUT /v2/{bucket}"), &key, b"").status()
+    };
+    assert_eq!(make("b", "00000000000000010000000000000007"), 201);
+    assert_eq!(put(&served, "n", "", b"x").0, 200);
+    // The lower half is the same: that was the number of the bucket once.
+    assert_eq!(make("c", "00000000000000020000000000000007"), 201);
+    assert_eq!(served.ask("GET /v2/c/n", "", b"").status(), 404);
+    // Asked again, it is the bucket that is there.
+    assert_eq!(make("b", "00000000000000010000000000000007"), 201);
+    assert_eq!(served.ask("GET /v2/b/n", "", b"").body, b"x");
+}

@@ -90,10 +90,11 @@ pub(crate) async fn make_bucket(
 ) -> Result<FoundBucket> {
     let NewBucket { replicas, versioning, settings } = wanted;
     let groups = node.groups().await.map_err(|_| ObjectError::STOPPED)?;
-    // As the key is, so is its lower half: no two buckets have the same number, in all time.
+    // No two buckets have the same number, in all time. Never that of the request, which a client may choose: whoever chose
+    // the number of another bucket, or of the users, would have all that is in it.
     #[expect(clippy::cast_possible_truncation, reason = "half of it")]
-    let id = BucketId((key.0 as u64).max(1));
-    let bucket = Bucket {
+    let id = BucketId((new_key()?.0 as u64).max(1));
+    let made = Bucket {
         id,
         slots: if groups == 1 { 1 } else { groups.next_power_of_two().min(MAX_FIRST_SLOTS) },
         versioning,
@@ -104,9 +105,10 @@ pub(crate) async fn make_bucket(
         policy: None,
         settings,
     };
-    let put = Operation::Put(Entry::Bucket(bucket.clone()));
+    let put = Operation::Put(Entry::Bucket(made));
     match change(node, name, key, (put, Condition::Absent)).await? {
-        Outcome::Stored(version) => Ok(FoundBucket::new(name.clone(), version, bucket)),
+        // The same request may have made it before, with another number.
+        Outcome::Stored(_) => bucket(node, name).await,
         _ => Err(ObjectError::BucketExists(name.clone())),
     }
 }
