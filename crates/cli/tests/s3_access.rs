@@ -76,6 +76,26 @@ fn a_presigned_url_is_good_for_its_time_and_seven_days_at_most() {
 }
 
 #[test]
+fn what_a_request_says_in_headers_of_amazon_is_signed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let s3 = start(folder.path());
+    s3.done("PUT /first/secret", &[], b"secret");
+    let signer = Signer::now();
+    let denied = (403, "AccessDenied".to_owned());
+    // Whoever may put one object does not read another with that, and whoever may delete one bypasses no lock.
+    let copy = "x-amz-copy-source: /first/secret\r\nContent-Length: 0\r\n";
+    let bypass = "x-amz-bypass-governance-retention: true\r\n";
+    for (method, more) in [("PUT", copy), ("DELETE", bypass)] {
+        let url = signer.presigned((method, "/first/k", &s3.address), 60);
+        assert_eq!(unsigned(&s3, method, &url, more), denied, "{more}");
+    }
+    let (header, _) = signer.header(("PUT", "/first/k", &[]), &s3.address, &[], &sha256(b""));
+    assert_eq!(s3.send(format!("{header}{copy}\r\n").as_bytes()).code(), denied);
+    assert_eq!(s3.refused("GET /first/k", &[], b""), (404, "NoSuchKey".into()));
+    s3.done("PUT /first/k", &[("x-amz-copy-source", "/first/secret")], b"");
+}
+
+#[test]
 fn content_that_is_not_what_was_signed_or_announced_is_not_stored() {
     let folder = tempfile::tempdir().expect("a folder");
     let s3 = start(folder.path());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use s3s::config::{S3Config, StaticConfigProvider};
 use s3s::service::{S3Service, S3ServiceBuilder};
@@ -205,11 +205,13 @@ fn of_error(error: S3Error) -> Response {
 
 /// Refuses what `s3s` would take, or would have to have in memory.
 fn check(uri: &Uri, headers: &HeaderMap) -> S3Result<()> {
-    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    // As the library reads it, which takes more than ASCII.
+    let authorization = headers.get(header::AUTHORIZATION);
+    let authorization = authorization.map(|value| String::from_utf8_lossy(value.as_bytes()));
     let query: Vec<(String, String)> =
         serde_urlencoded::from_str(uri.query().unwrap_or("")).unwrap_or_default();
     let get = |name: &str| query.iter().find(|(key, _)| key == name).map(|(_, value)| &value[..]);
-    let is_v2 = text(header::AUTHORIZATION).is_some_and(|value| value.starts_with("AWS "))
+    let is_v2 = authorization.as_ref().is_some_and(|value| value.starts_with("AWS "))
         || (get("Signature").is_some() && get("AWSAccessKeyId").is_some());
     if is_v2 {
         return Err(s3_error!(
@@ -217,7 +219,7 @@ fn check(uri: &Uri, headers: &HeaderMap) -> S3Result<()> {
             "The authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256."
         ));
     }
-    if text(header::AUTHORIZATION).is_some_and(str::is_empty) {
+    if authorization.as_ref().is_some_and(|value| value.is_empty()) {
         return Err(s3_error!(AccessDenied, "Access Denied: the Authorization header is empty"));
     }
     let expected = headers.get("x-amz-expected-bucket-owner");
@@ -235,14 +237,34 @@ fn check(uri: &Uri, headers: &HeaderMap) -> S3Result<()> {
         if !signed.split(';').any(|name| name.eq_ignore_ascii_case("host")) {
             return Err(query_error("X-Amz-SignedHeaders must include host"));
         }
-        if text(header::AUTHORIZATION).is_some() {
+        if authorization.is_some() {
             return Err(s3_error!(
                 InvalidArgument,
                 "Only one auth mechanism allowed; only the X-Amz-Algorithm query parameter, Signature query string parameter or the Authorization header should be specified"
             ));
         }
+        check_signed(headers, signed)?;
+    } else if let Some((_, rest)) =
+        authorization.as_ref().and_then(|text| text.split_once("SignedHeaders="))
+    {
+        check_signed(headers, rest.split(',').next().unwrap_or("").trim())?;
     }
     Ok(())
+}
+
+/// Refuses headers that whoever has signed a request does not know of: they would make a copy of a put, or bypass a lock.
+fn check_signed(headers: &HeaderMap, signed: &str) -> S3Result<()> {
+    let is_signed = |name: &str| signed.split(';').any(|known| known.eq_ignore_ascii_case(name));
+    // The time is in what is signed, and so is the hash of the content, unless it is presigned: then it changes nothing.
+    let free = ["x-amz-content-sha256", "x-amz-date"];
+    let is_free = |name: &str| !name.starts_with("x-amz-") || free.contains(&name);
+    match headers.keys().map(HeaderName::as_str).all(|name| is_free(name) || is_signed(name)) {
+        true => Ok(()),
+        false => Err(s3_error!(
+            AccessDenied,
+            "There were headers present in the request which were not signed"
+        )),
+    }
 }
 
 fn query_error(message: &'static str) -> S3Error {
@@ -298,6 +320,21 @@ mod tests {
         }
         let unsigned = "/b/k?X-Amz-Expires=9&X-Amz-Signature=x&X-Amz-SignedHeaders=x-amz-date";
         assert_eq!(checked(unsigned, &[]), wrong);
+        let copy = ("x-amz-copy-source", "/b/other");
+        let signed = |names: &str| {
+            let uri = format!("/b/k?X-Amz-Expires=9&X-Amz-Signature=x&X-Amz-SignedHeaders={names}");
+            checked(uri.leak(), &[copy])
+        };
+        assert_eq!(signed("host"), "AccessDenied");
+        assert_eq!(signed("host%3Bx-amz-copy-source"), "fine");
+        let header = |names: &str| {
+            let text = format!("AWS4-HMAC-SHA256 Credential=x, SignedHeaders={names}, Signature=x");
+            checked("/b/k", &[copy, ("authorization", text.leak())])
+        };
+        assert_eq!(
+            [header("host;x-amz-date"), header("host;x-amz-copy-source")],
+            ["AccessDenied", "fine"]
+        );
         let form = "Multipart/form-data; boundary=x";
         let headers =
             HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(form))]);
