@@ -76,6 +76,21 @@ fn a_presigned_url_is_good_for_its_time_and_seven_days_at_most() {
 }
 
 #[test]
+fn whoever_has_no_credentials_changes_no_headers_of_answers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let s3 = start(folder.path());
+    s3.done("PUT /first/k", &[], b"x");
+    let policy = r#"{"Statement": {"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject",
+        "Resource": "arn:aws:s3:::first/*"}}"#;
+    s3.done("PUT /first?policy", &[], policy.as_bytes());
+    assert_eq!(unsigned(&s3, "GET", "/first/k", "").0, 200);
+    let page = "/first/k?response-content-type=text%2Fhtml";
+    assert_eq!(unsigned(&s3, "GET", page, ""), (400, "InvalidRequest".into()));
+    let signed = s3.done("GET /first/k?response-content-type=text/html", &[], b"");
+    assert_eq!(signed.header("content-type"), "text/html");
+}
+
+#[test]
 fn what_a_request_says_in_headers_of_amazon_is_signed() {
     let folder = tempfile::tempdir().expect("a folder");
     let s3 = start(folder.path());

@@ -140,6 +140,13 @@ impl S3Access for Gate {
         };
         let query: Vec<(String, String)> =
             serde_urlencoded::from_str(cx.uri().query().unwrap_or("")).unwrap_or_default();
+        if caller.is_anonymous() && query.iter().any(|(key, _)| key.starts_with("response-")) {
+            // A link that anybody can write would make a page of what somebody else has stored.
+            return Err(s3_error!(
+                InvalidRequest,
+                "Request specific response headers cannot be used for anonymous GET requests."
+            ));
+        }
         let (version, prefix) = (once(&query, "versionId")?, once(&query, "prefix")?);
         let resource = match (cx.s3_path(), on) {
             (S3Path::Root, On::Buckets) => format!("{BUCKET_ARN}*"),
