@@ -247,6 +247,9 @@ mod tests {
     async fn a_command_that_does_not_end_well_says_why() {
         let reason = why(run(&transform("echo half; echo broken >&2; exit 3"), b"").await);
         assert!(reason.contains('3') && reason.ends_with("broken"), "{reason}");
+        for signal in ["TERM", "KILL"] {
+            let _ = why(run(&transform(&format!("kill -{signal} $$; echo half")), b"").await);
+        }
         let short = Transform { timeout_ms: 200, ..transform("sleep 1000 & sleep 1000") };
         assert!(why(run(&short, b"").await).contains("longer than 200 ms"));
         let greedy =

@@ -20,9 +20,10 @@ pub(super) struct Sandbox {
     has_namespaces: bool,
 }
 
-/// Sets the limits, and becomes the command.
+/// Sets the limits, and waits for the command. It does not become the command: the first process of a namespace gets no
+/// signal that comes from within, so that a command which ends itself with one would go on, and end well.
 const LIMITS: &str =
-    "ulimit -c 0 && ulimit -t \"$1\" && ulimit -v \"$2\" && exec /bin/sh -c \"$0\"";
+    "ulimit -c 0 && ulimit -t \"$1\" && ulimit -v \"$2\" && { /bin/sh -c \"$0\"; exit $?; }";
 
 /// Namespaces of its own: of users, without which it may have no others, and of processes, which end with the first one.
 const NAMESPACES: &[&str] = &["--user", "--map-current-user", "--pid", "--fork", "--kill-child"];
