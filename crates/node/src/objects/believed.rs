@@ -40,6 +40,11 @@ impl BelievedBuckets {
 }
 
 impl FoundBucket {
+    /// The same, of which it is not known whether it says so still.
+    pub(crate) fn believed(&self) -> FoundBucket {
+        FoundBucket { is_believed: true, ..self.clone() }
+    }
+
     /// What a change relies on that is made as this says.
     pub(super) fn guard(&self) -> Guard {
         Guard { key: root_key(&self.name), version: self.version }

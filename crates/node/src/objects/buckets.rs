@@ -60,7 +60,7 @@ impl FoundBucket {
     }
 
     /// The register of a name in it.
-    pub(super) fn key(&self, name: &Name) -> Key {
+    pub(crate) fn key(&self, name: &Name) -> Key {
         Key::of(self.bucket.id, self.bucket.slots, name.clone())
     }
 }
