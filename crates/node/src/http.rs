@@ -39,6 +39,7 @@ use slotcast_units::Size;
 use crate::access::{self, Access, Guard, guard};
 use crate::body_memory::{BodyMemory, counted};
 use crate::browsers::{self, HostNames};
+use crate::cluster_metrics::ClusterState;
 use crate::collection_http;
 pub use crate::collection_http::{CollectionAnswer, LastRound, LostListAnswer};
 use crate::conditional::{self, Wanted};
@@ -361,10 +362,13 @@ async fn get_status(
 }
 
 async fn get_metrics(
-    State(App { node, memory, metrics, .. }): State<App>,
+    State(App { node, memory, metrics, jobs, .. }): State<App>,
     Keys(NoKeys {}): Keys<NoKeys>,
 ) -> Result<Response, Problem> {
-    let text = metrics::text(&status_of(&node).await?, &metrics, memory.used());
+    let status = status_of(&node).await?;
+    let cluster = ClusterState::of(&node, jobs.census()).await;
+    let cluster = cluster.ok_or_else(|| Problem::from(ContentError::Stopped))?;
+    let text = metrics::text(&status, &cluster, (&metrics, memory.used()));
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }

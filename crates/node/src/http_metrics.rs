@@ -1,7 +1,8 @@
 //! Numbers of HTTP for Prometheus.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::http::Method;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -30,6 +31,7 @@ pub(crate) struct HttpMetrics {
     requests: Family<RequestLabels, Counter>,
     durations: Family<MethodLabels, Histogram>,
     connections: Gauge,
+    started: Gauge<f64, AtomicU64>,
     operations: Arc<Operations>,
 }
 
@@ -40,10 +42,14 @@ fn histogram() -> Histogram {
 
 impl HttpMetrics {
     pub(crate) fn new() -> HttpMetrics {
+        let started = Gauge::<f64, AtomicU64>::default();
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        started.set(since.as_secs_f64());
         HttpMetrics {
             requests: Family::default(),
             durations: Family::new_with_constructor(histogram),
             connections: Gauge::default(),
+            started,
             operations: Arc::default(),
         }
     }
@@ -89,6 +95,8 @@ impl HttpMetrics {
 
     /// Adds these numbers to others.
     pub(crate) fn register(&self, registry: &mut Registry, body_memory_used: u64) {
+        let help = "When the node began to serve, since 1970";
+        registry.register_with_unit("start_time", help, Unit::Seconds, self.started.clone());
         let help = "Requests answered, by status; 0 where the client has gone before";
         registry.register("http_requests", help, self.requests.clone());
         let help = "From the request header to the last byte of the answer";

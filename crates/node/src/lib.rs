@@ -65,6 +65,7 @@ mod browsers;
 mod buffers;
 mod clock;
 pub mod cluster;
+mod cluster_metrics;
 mod collection_http;
 mod conditional;
 mod connections;

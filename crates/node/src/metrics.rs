@@ -5,14 +5,22 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::cluster_metrics::{self, ClusterState};
 use crate::http_metrics::HttpMetrics;
-use crate::status::{NetworkStatus, NodeStatus, Target};
+use crate::status::{NetworkStatus, NodeStatus, TARGET_STATES, Target};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Labels {
     target: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StateLabels {
+    target: u32,
+    state: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -37,6 +45,13 @@ struct PeerReasonLabels {
 }
 
 fn register_network(registry: &mut Registry, network: &NetworkStatus) {
+    let epoch = Gauge::<i64>::default();
+    epoch.set(i64::from(network.epoch));
+    registry.register("map_epoch", "Version of the cluster map that the node follows", epoch);
+    let is_current = Gauge::<i64>::default();
+    is_current.set(i64::from(network.map.problem.is_none()));
+    let help = "Whether the newest cluster map is known and followed";
+    registry.register("map_current", help, is_current);
     let family = Family::<PeerLabels, Gauge>::default();
     for peer in &network.peers {
         let is_up = i64::from(peer.state == "up");
@@ -99,12 +114,22 @@ fn register_counters(registry: &mut Registry, status: &NodeStatus) {
         t.repair.visited_chunks
     });
     counter("target_scrubbed_chunks", "Chunks that scrubs have read", |t| t.repair.scrubbed_chunks);
+    counter("target_scrubs", "Scrubs that have ended", |t| t.repair.scrubs);
 }
 
-/// Of every target of a node, of its network, and of HTTP.
-pub(crate) fn text(status: &NodeStatus, http: &HttpMetrics, body_memory_used: u64) -> String {
-    let mut registry = Registry::with_prefix("slotcast");
-    http.register(&mut registry, body_memory_used);
+/// State set: 1 for the state that a target is in, 0 for all others.
+fn register_states(registry: &mut Registry, status: &NodeStatus) {
+    let family = Family::<StateLabels, Gauge>::default();
+    for target in &status.targets {
+        for state in TARGET_STATES {
+            let labels = StateLabels { target: target.target, state };
+            family.get_or_create(&labels).set(i64::from(target.state == state));
+        }
+    }
+    registry.register("target_state", "1 for the state that the target is in", family);
+}
+
+fn register_gauges(registry: &mut Registry, status: &NodeStatus) {
     let mut gauge = |name: &str, help: &str, unit: Option<Unit>, of: fn(&Target) -> u64| {
         let family = Family::<Labels, Gauge>::default();
         for target in &status.targets {
@@ -128,6 +153,8 @@ pub(crate) fn text(status: &NodeStatus, http: &HttpMetrics, body_memory_used: u6
     gauge("target_free", "Free on the file system of the target", Some(Unit::Bytes), |t| {
         t.free_bytes.unwrap_or(0)
     });
+    let help = "Size of the file system of the target, 0 if unknown";
+    gauge("target_capacity", help, Some(Unit::Bytes), |t| t.capacity_bytes.unwrap_or(0));
     gauge("target_windows", "Windows promised or bid", None, |t| u64::from(t.windows));
     gauge("target_chunks_at_disk", "Chunks that wait for the disk or are there", None, |t| {
         u64::from(t.chunks_at_disk)
@@ -151,6 +178,23 @@ pub(crate) fn text(status: &NodeStatus, http: &HttpMetrics, body_memory_used: u6
     gauge("target_repair_walking", "Whether a scan of all chunks is under way", None, |t| {
         u64::from(t.repair.scan.is_some())
     });
+    gauge("target_scrubbing", "Whether a scrub of all chunks is under way", None, |t| {
+        u64::from(t.repair.scrub.is_some())
+    });
+}
+
+/// Of every target of a node, of its network, of the cluster as it knows it, and of HTTP.
+pub(crate) fn text(
+    status: &NodeStatus,
+    cluster: &ClusterState,
+    (http, body_memory_used): (&HttpMetrics, u64),
+) -> String {
+    let mut registry = Registry::with_prefix("slotcast");
+    let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
+    registry.register("build", "The program", build);
+    http.register(&mut registry, body_memory_used);
+    register_gauges(&mut registry, status);
+    register_states(&mut registry, status);
     // A gauge that is absent is not 0.
     if let Some(chunks) = status.under_replicated_chunks {
         let gauge = Gauge::<i64>::default();
@@ -160,6 +204,7 @@ pub(crate) fn text(status: &NodeStatus, http: &HttpMetrics, body_memory_used: u6
         registry.register("under_replicated_chunks", help, gauge);
     }
     register_counters(&mut registry, status);
+    cluster_metrics::register(&mut registry, cluster);
     if let Some(network) = &status.network {
         register_network(&mut registry, network);
     }

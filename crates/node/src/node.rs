@@ -3,7 +3,7 @@
 mod opening;
 mod starting;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,11 +11,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use slotcast_member::{
-    ChangeRequest, ClusterMap, CollectionStatus, Holders, Member, Tape, TargetStatus, WindowEvent,
+    ChangeRequest, ClusterMap, CollectionStatus, Holders, Member, StorageTarget, Tape,
+    TargetStatus, WindowEvent,
 };
-use slotcast_object::{Guard, Key, NameAnswer, NameRequest};
-use slotcast_protocol::{ChunkId, Claim, MAX_REPLICAS, TargetId};
-use slotcast_store::Content;
+use slotcast_object::{Guard, Key, NameAnswer, NameRequest, Voter, Voters};
+use slotcast_protocol::{ChunkId, Claim, GroupId, MAX_REPLICAS, TargetId};
+use slotcast_store::{Content, DiskError, StoreStatus};
 use slotcast_units::Time;
 use tokio::sync::oneshot::{self, Receiver};
 
@@ -29,7 +30,7 @@ use crate::map_keeper::MapKeeper;
 use crate::network::SocketCounters;
 use crate::objects::BelievedBuckets;
 use crate::reactor::{Event, GetResult, NamedResult, PutNamed, PutResult, Recorded};
-use crate::status::Snapshot;
+use crate::status::{Quorum, Snapshot};
 
 /// A running node. Dropping it stops it, after what was acknowledged is on disk.
 #[derive(Debug)]
@@ -60,6 +61,11 @@ impl Drop for Upload {
     fn drop(&mut self) {
         self.mailbox.put(Event::UploadEnded(self.number));
     }
+}
+
+/// Whether a target answers no questions about names.
+fn has_failed(target: &StorageTarget) -> bool {
+    matches!(target.status(), StoreStatus::Failed(_) | StoreStatus::ReadOnly(DiskError::Gone))
 }
 
 impl Node {
@@ -247,6 +253,30 @@ impl Node {
             let each = if capacity == 0 { 0 } else { (capacity / targets).max(32) };
             member.watch_windows(each);
             (now, events, left_out)
+        })
+    }
+
+    /// Of each group that keeps names, how many of its voters are heard; none of a cluster in one process, whose voters are all
+    /// here.
+    pub(crate) fn quorums(&self) -> Receiver<Vec<Quorum>> {
+        self.look(|member, now| {
+            let (Some(map), Some(link)) = (member.map(), member.link()) else { return Vec::new() };
+            let up = link.peers(now).into_iter().filter(|peer| peer.is_up).map(|peer| peer.node);
+            let up: BTreeSet<u32> = up.chain([member.node()]).collect();
+            let nodes = map.node_of_targets();
+            // Of targets of other nodes only their node is known.
+            let has_failed = |target| member.target(target).is_some_and(has_failed);
+            let is_heard = |voter: Voter| {
+                let node = nodes.get(&voter.target);
+                node.is_some_and(|node| up.contains(node)) && !has_failed(voter.target)
+            };
+            let quorum = |(group, voters): (&GroupId, &Voters)| Quorum {
+                group: group.0,
+                voters: voters.all().len(),
+                heard: voters.all().into_iter().filter(|voter| is_heard(*voter)).count(),
+                is_quorum: voters.is_quorum(is_heard),
+            };
+            map.voters.iter().map(quorum).collect()
         })
     }
 

@@ -31,6 +31,17 @@ pub(crate) struct Snapshot {
     pub(crate) problem: Option<String>,
 }
 
+/// Voters on the names of a group at a moment.
+#[derive(Debug, Clone)]
+pub(crate) struct Quorum {
+    pub(crate) group: u32,
+    pub(crate) voters: usize,
+    /// Those whose node is heard, and whose target has not failed as far as this node knows.
+    pub(crate) heard: usize,
+    /// Whether they are enough.
+    pub(crate) is_quorum: bool,
+}
+
 /// One node.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NodeStatus {
@@ -122,6 +133,10 @@ pub struct Peer {
     /// Its negotiating groups that this node's multicast reaches.
     pub multicast_groups: u32,
 }
+
+/// The states in which a target can be.
+pub(crate) const TARGET_STATES: [&str; 6] =
+    ["open", "full", "read-only", "gone", "opening", "failed"];
 
 /// One target.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -13,6 +13,7 @@ use slotcast_object::{Entry, From, MAX_PAGE, Name, RequestKey, VersionId};
 
 use tokio::sync::Semaphore;
 
+use super::census::{Asked, Known};
 use super::registers;
 use super::sandbox::Sandbox;
 use crate::node::Node;
@@ -33,6 +34,7 @@ pub(super) struct Carrier {
     pub(super) processes: Semaphore,
     node: Arc<Node>,
     texts: Mutex<BTreeMap<JobId, Arc<JobText>>>,
+    known: Arc<Known>,
 }
 
 /// A text that cannot be read.
@@ -45,13 +47,26 @@ fn failed(error: &ObjectError) -> Failed {
 }
 
 impl Carrier {
-    pub(super) fn new(objects: Objects, sandbox: Sandbox, transforms: u32) -> Carrier {
+    pub(super) fn new(
+        objects: Objects,
+        sandbox: Sandbox,
+        (transforms, known): (u32, Arc<Known>),
+    ) -> Carrier {
         let (node, ..) = objects.parts();
         let processes = Semaphore::new(transforms as usize);
-        Carrier { objects, sandbox, processes, node, texts: Mutex::default() }
+        Carrier { objects, sandbox, processes, node, texts: Mutex::default(), known }
     }
 
     pub(super) async fn carry_out(&self, ask: Ask) -> Answer {
+        let asked = Asked::of(&ask);
+        let answer = self.answer(ask).await;
+        if let Some(asked) = asked {
+            self.known.heard(asked, &answer);
+        }
+        answer
+    }
+
+    async fn answer(&self, ask: Ask) -> Answer {
         let answer = match ask {
             Ask::Jobs => {
                 registers::jobs(&self.node).await.map(Answer::Jobs).map_err(|e| failed(&e))

@@ -10,6 +10,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
 use super::carry::Carrier;
+use super::census::Known;
 use super::sandbox::Sandbox;
 use crate::objects::{Objects, new_key};
 
@@ -23,7 +24,8 @@ fn elapsed(since: Instant) -> Time {
 /// Works on jobs until it is told to stop.
 pub(super) async fn run(
     objects: Objects,
-    (transforms, kick): (u32, Arc<Notify>),
+    (transforms, known): (u32, Arc<Known>),
+    kick: Arc<Notify>,
     mut stop: watch::Receiver<bool>,
 ) {
     let (node, ..) = objects.parts();
@@ -40,7 +42,7 @@ pub(super) async fn run(
         ..Rules::default()
     };
     let sandbox = if transforms > 0 { Sandbox::probe().await } else { Sandbox::default() };
-    let carrier = Arc::new(Carrier::new(objects, sandbox, transforms));
+    let carrier = Arc::new(Carrier::new(objects, sandbox, (transforms, known)));
     let mut worker = Worker::new(me, rules);
     let began = Instant::now();
     let mut asked: JoinSet<Answer> = JoinSet::new();

@@ -7,6 +7,7 @@
 
 mod answers;
 mod carry;
+mod census;
 mod host;
 mod http;
 mod make;
@@ -25,6 +26,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
 pub use self::answers::{CountsAnswer, FailureAnswer, JobAnswer, JobLogAnswer, JobsAnswer};
+pub(crate) use self::census::Census;
 pub(crate) use self::http::routes;
 use crate::node::Node;
 use crate::objects::{ObjectError, Objects};
@@ -83,6 +85,7 @@ struct Inner {
     kick: Arc<Notify>,
     stop: watch::Sender<bool>,
     transforms: u32,
+    known: Arc<census::Known>,
 }
 
 /// A job with all that is known of it.
@@ -100,9 +103,16 @@ impl Jobs {
         let (node, ..) = objects.parts();
         let kick = Arc::new(Notify::new());
         let (stop, stopped) = watch::channel(false);
-        let host = host::run(objects.clone(), (transforms, kick.clone()), stopped);
-        let jobs = Jobs { inner: Arc::new(Inner { node, kick, stop, transforms }) };
+        let known = Arc::<census::Known>::default();
+        let carried = (transforms, known.clone());
+        let host = host::run(objects.clone(), carried, kick.clone(), stopped);
+        let jobs = Jobs { inner: Arc::new(Inner { node, kick, stop, transforms, known }) };
         (jobs, tokio::spawn(host))
+    }
+
+    /// Jobs by status, as the worker was told last; none while they are not known.
+    pub(crate) fn census(&self) -> Option<Census> {
+        self.inner.known.census()
     }
 
     /// Lets the worker end. Units that it holds are taken by others.
