@@ -202,3 +202,26 @@ fn promtool_finds_the_rules_right_and_they_say_what_they_should() {
     is_content("prometheus", "promtool", &["check", "config", "--syntax-only", "prometheus.yml"]);
     is_content("prometheus", "promtool", &["test", "rules", "slotcast.test.yml"]);
 }
+
+/// `systemd-analyze verify` and `security` on the unit, with the program under test in it.
+#[test]
+fn systemd_finds_the_unit_right_and_little_exposed() {
+    if !has("systemd-analyze", "systemd") {
+        return;
+    }
+    let unit = read("systemd/slotcast.service");
+    let installed = "/usr/local/bin/slotcast";
+    assert!(unit.contains(installed), "{unit}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("slotcast.service");
+    fs::write(&path, unit.replace(installed, env!("CARGO_BIN_EXE_slotcast"))).expect("room");
+    let path = path.to_str().expect("UTF-8");
+    // What it warns of it writes, and ends well.
+    let verified = Command::new("systemd-analyze").args(["verify", "--man=no", path]).output();
+    let verified = verified.expect("it runs");
+    let said = String::from_utf8_lossy(&verified.stderr);
+    assert!(verified.status.success() && !said.contains("slotcast.service"), "{said}");
+    // Debian's systemd has this from version 252 on.
+    let secure = ["security", "--offline=true", "--threshold=20", "--no-pager", path];
+    is_content("systemd", "systemd-analyze", &secure);
+}
