@@ -225,3 +225,40 @@ fn systemd_finds_the_unit_right_and_little_exposed() {
     let secure = ["security", "--offline=true", "--threshold=20", "--no-pager", path];
     is_content("systemd", "systemd-analyze", &secure);
 }
+
+/// The words in the brackets of an instruction: `CMD ["serve"]`.
+fn instruction(file: &str, name: &str) -> Vec<String> {
+    let line = file.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
+    let line = line.unwrap_or_else(|| panic!("no {name}"));
+    serde_json::from_str(line).unwrap_or_else(|error| panic!("{name} {line}: {error}"))
+}
+
+/// The program takes what the image starts it with.
+#[test]
+fn the_image_starts_the_program_as_it_can_be_started() {
+    let file = read("container/Containerfile");
+    let toolchain = fs::read_to_string(root().join("rust-toolchain.toml")).expect("it is there");
+    let channel = toolchain.split("channel = \"").nth(1).and_then(|rest| rest.split('"').next());
+    let (minor, _) = channel.and_then(|of| of.rsplit_once('.')).expect("a version of Rust");
+    assert!(file.contains(&format!("/rust:{minor}-alpine ")), "it builds with another Rust");
+    assert_eq!(instruction(&file, "ENTRYPOINT"), ["/slotcast"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data").display().to_string();
+    // Ports of this machine may be taken; all else is as it says.
+    let free = |word: String| match word.strip_prefix("0.0.0.0:") {
+        Some(_) => "0.0.0.0:0".to_owned(),
+        None if word == "/data" => data.clone(),
+        None => word,
+    };
+    let arguments: Vec<String> = instruction(&file, "CMD").into_iter().map(free).collect();
+    let Some(("serve", more)) = arguments.split_first().map(|(word, rest)| (&word[..], rest))
+    else {
+        panic!("{arguments:?}")
+    };
+    let more: Vec<&str> =
+        more.iter().map(String::as_str).filter(|word| !["--data", &data].contains(word)).collect();
+    let keys = [("SLOTCAST_ACCESS_KEY", "root"), ("SLOTCAST_SECRET_KEY", "choose-a-long-one")];
+    let served = Served::start_with(&folder.path().join("data"), &more, &keys);
+    let node = served.node.rsplit(':').next().expect("a port");
+    served.says(&["status", "--node", &format!("127.0.0.1:{node}")]);
+}
