@@ -32,13 +32,15 @@ use support::scratch;
 const DESK: (u32, u32) = (1280, 800);
 const PHONE: (u32, u32) = (390, 844);
 
-const VIEWS: [(&str, &str); 6] = [
+const VIEWS: [(&str, &str); 8] = [
     ("overview", "Overview"),
     ("targets", "Nodes and targets"),
     ("timeline", "Reservations"),
     ("buckets", "Buckets"),
+    ("jobs", "Jobs"),
     ("garbage", "Garbage"),
     ("cluster", "Cluster"),
+    ("users", "Users"),
 ];
 
 /// A node on a folder of its own, and a browser.
@@ -410,4 +412,116 @@ fn the_page_outlives_its_node() {
     page.wait_for("document.querySelector('main > .note').hidden");
     served.says(&["put", file.to_str().expect("plain")]);
     page.wait_for("/[1-9] used/.test(document.getElementById('summary').textContent)");
+}
+
+/// A button of the row of a job or a user.
+fn button_of(row: &str, text: &str) -> String {
+    format!(
+        "[...document.querySelectorAll('tr[{row}] button')] \
+         .find(button => button.textContent.startsWith('{text}'))"
+    )
+}
+
+#[test]
+#[ignore = "needs Chromium: .ci/run installs it and runs this"]
+fn a_job_is_started_watched_and_forgotten() {
+    let (folder, served, mut page) = begin("jobs");
+    served.says(&["mb", "slot://from"]);
+    served.says(&["mb", "slot://to"]);
+    let file = folder.path().join("file");
+    std::fs::write(&file, content(1000, 1)).expect("room");
+    served.says(&["cp", file.to_str().expect("plain"), "slot://from/x/file"]);
+    open(&mut page, &served, DESK, false);
+    go(&mut page, "jobs");
+    page.wait_for("document.querySelector('.empty')?.textContent.includes('no jobs')");
+    page.click("document.getElementById('new-job')");
+    page.wait_for("document.getElementById('job-from') !== null");
+    is_usable_by_all(&mut page, "new job");
+    page.click("document.getElementById('job-from')");
+    page.write("from/x/");
+    page.click("document.getElementById('job-to')");
+    page.write("slot://to/y/");
+    page.click("document.querySelector('dialog button.primary')");
+    page.wait_for("document.querySelector('#jobs .pill')?.textContent === 'verified'");
+    page.wait_for(
+        "document.querySelector('#jobs tbody tr').textContent.includes('1 of 1 unit compared')",
+    );
+    assert_eq!(served.says(&["ls", "-r", "slot://to"]).matches("y/file").count(), 1);
+    is_usable_by_all(&mut page, "jobs");
+
+    // One that is started elsewhere is seen, and the log of each can be read.
+    served.says(&["job", "start", "copy", "slot://from/none/", "slot://to/none/"]);
+    page.wait_for("document.querySelectorAll('#jobs tbody tr').length === 2");
+    page.click(&button_of("data-job", "Log"));
+    page.wait_for("document.querySelector('dialog')?.textContent.includes('Nothing has failed')");
+    page.click("document.querySelector('dialog button.primary')");
+    page.wait_for("document.querySelector('dialog') === null");
+    for left in [1, 0] {
+        page.wait_for(&format!("{} !== undefined", button_of("data-job", "Forget")));
+        page.click(&button_of("data-job", "Forget"));
+        page.wait_for("document.querySelector('dialog button.primary') !== null");
+        page.click("document.querySelector('dialog button.primary')");
+        page.wait_for(&format!("document.querySelectorAll('#jobs tbody tr').length === {left}"));
+    }
+    is_quiet(&mut page, &served);
+}
+
+#[test]
+#[ignore = "needs Chromium: .ci/run installs it and runs this"]
+fn users_are_added_changed_and_removed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let keys = [("SLOTCAST_ACCESS_KEY", "root"), ("SLOTCAST_SECRET_KEY", "open-sesame")];
+    let served = Served::start_with(&folder.path().join("data"), &[], &keys);
+    let program = chromium::program().expect("Chromium is installed, or $CHROMIUM says where");
+    let mut page = Page::start(&program, &scratch("users"));
+    page.visit(&format!("http://{}/#/users", served.node), DESK, false);
+    page.wait_for("document.activeElement?.id === 'access'");
+    page.write("root");
+    page.click("document.getElementById('secret')");
+    page.write("open-sesame");
+    page.click("document.querySelector('dialog button.primary')");
+    page.wait_for("document.querySelector('.empty')?.textContent.includes('no users')");
+    page.click("document.getElementById('new-user')");
+    page.wait_for("document.activeElement.id === 'user-name'");
+    is_usable_by_all(&mut page, "new user");
+    page.write("ann");
+    page.click("document.getElementById('policy-readonly')");
+    page.click("document.querySelector('dialog button.primary')");
+    page.wait_for("document.querySelector('dialog h2')?.textContent === 'Keys of ann'");
+    let secret = "document.querySelectorAll('dialog code')[1].textContent";
+    let secret = page.value(secret);
+    assert!(secret.as_str().expect("text").starts_with("export AWS_SECRET_ACCESS_KEY="));
+    page.click("document.querySelector('dialog button.primary')");
+    page.wait_for("document.querySelector('tr[data-user=ann]') !== null");
+    is_usable_by_all(&mut page, "users");
+    let shown = |served: &Served| -> serde_json::Value {
+        serde_json::from_str(&served.says(&["user", "show", "ann", "--json"])).expect("JSON")
+    };
+    assert_eq!(shown(&served)["policies"][0]["policy"], "readonly");
+
+    page.click(&button_of("data-user=ann", "Policies of"));
+    page.wait_for("document.getElementById('policy-readonly')?.checked === true");
+    page.click("document.getElementById('policy-writeonly')");
+    page.click("document.querySelector('dialog button.primary')");
+    page.wait_for(
+        "document.querySelector('tr[data-user=ann]')?.textContent.includes('readonly, writeonly')",
+    );
+    assert_eq!(shown(&served)["policies"][1]["policy"], "writeonly");
+    page.click(&button_of("data-user=ann", "Add a key"));
+    page.wait_for("document.querySelector('dialog h2')?.textContent === 'A further key of ann'");
+    page.click("document.querySelector('dialog button.primary')");
+    page.wait_for("document.querySelectorAll('tr[data-user=ann] td code').length === 2");
+    page.click("document.querySelector('[aria-label^=\"Take away the key\"]')");
+    page.wait_for("document.querySelector('dialog button.danger') !== null");
+    page.click("document.querySelector('dialog button.danger')");
+    page.wait_for("document.querySelectorAll('tr[data-user=ann] td code').length === 1");
+    page.click(&button_of("data-user=ann", "Suspend"));
+    page.wait_for("document.querySelector('tr[data-user=ann] .pill').textContent === 'suspended'");
+    page.click(&button_of("data-user=ann", "Remove"));
+    page.wait_for("document.querySelector('dialog button.danger') !== null");
+    page.click("document.querySelector('dialog button.danger')");
+    page.wait_for("document.querySelector('.empty')?.textContent.includes('no users')");
+    // What is refused before somebody logs in the browser itself writes to its console.
+    let threw = |event: &serde_json::Value| event["method"] == "Runtime.exceptionThrown";
+    assert!(!page.events.iter().any(threw), "{:?}", page.events);
 }

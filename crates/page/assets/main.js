@@ -7,9 +7,11 @@ import { node, start } from './status.js';
 import { buckets } from './buckets.js';
 import { cluster } from './cluster.js';
 import { garbage } from './garbage.js';
+import { jobs } from './jobs.js';
 import { overview } from './overview.js';
 import { targets } from './targets.js';
 import { timeline } from './timeline.js';
+import { users } from './users.js';
 
 /** Each view gets its element and what follows its name in the address; it gives what is called when it is left. */
 const VIEWS = [
@@ -17,8 +19,10 @@ const VIEWS = [
   { path: 'targets', title: 'Targets', show: targets },
   { path: 'timeline', title: 'Timeline', show: timeline },
   { path: 'buckets', title: 'Buckets', show: buckets },
+  { path: 'jobs', title: 'Jobs', show: jobs },
   { path: 'garbage', title: 'Garbage', show: garbage },
   { path: 'cluster', title: 'Cluster', show: cluster },
+  { path: 'users', title: 'Users', show: users },
 ];
 
 const main = document.getElementById('main');

@@ -66,8 +66,10 @@ const FILES: &[(&str, &str, &[u8])] = &[
     file!(SCRIPT, "buckets.js"),
     file!(SCRIPT, "objects.js"),
     file!(SCRIPT, "uploads.js"),
+    file!(SCRIPT, "jobs.js"),
     file!(SCRIPT, "garbage.js"),
     file!(SCRIPT, "cluster.js"),
+    file!(SCRIPT, "users.js"),
 ];
 
 fn compressed(bytes: &[u8]) -> Vec<u8> {
