@@ -23,7 +23,7 @@ pub(crate) async fn guard(
     next: Next,
 ) -> Response {
     let peer = request.extensions().get::<Peer>().copied().unwrap_or(Peer::UNKNOWN);
-    let needs = needs::of(request.method(), request.uri());
+    let needs = needs::of(request.method(), request.uri(), request.headers());
     let slot = request.extensions().get::<AuditSlot>().cloned().unwrap_or_default();
     let caller = match admitted(&access, request.headers(), (peer, needs), &slot).await {
         Ok(caller) => caller,

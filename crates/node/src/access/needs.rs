@@ -1,7 +1,9 @@
 //! What a request of native HTTP needs to be allowed.
 
-use axum::http::{Method, Uri};
+use axum::http::{HeaderMap, Method, Uri};
 use slotcast_policy::{BUCKET_ARN, NODE_ARN};
+
+use crate::objects_http::TAGS;
 
 /// What a request needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,8 +64,19 @@ impl Query {
     }
 }
 
-/// What this request needs.
-pub(super) fn of(method: &Method, uri: &Uri) -> Needs {
+/// What this request needs. Whoever stores an object with tags, which the headers say, sets them.
+pub(super) fn of(method: &Method, uri: &Uri, headers: &HeaderMap) -> Needs {
+    match of_path(method, uri) {
+        Needs::All(mut needs) if method == Method::PUT && headers.contains_key(TAGS) => {
+            let put = needs.iter().find(|need| need.action == "s3:PutObject");
+            needs.extend(put.map(|put| need("s3:PutObjectTagging", put.resource.clone())));
+            Needs::All(needs)
+        }
+        needs => needs,
+    }
+}
+
+fn of_path(method: &Method, uri: &Uri) -> Needs {
     let path = uri.path();
     let query = Query(serde_urlencoded::from_str(uri.query().unwrap_or("")).unwrap_or_default());
     // What answers GET answers HEAD.
@@ -168,8 +181,12 @@ mod tests {
     use super::*;
 
     fn said(method: &str, uri: &str) -> String {
+        said_with(method, uri, &HeaderMap::new())
+    }
+
+    fn said_with(method: &str, uri: &str, headers: &HeaderMap) -> String {
         let method = Method::from_bytes(method.as_bytes()).expect("a method");
-        match of(&method, &uri.parse().expect("a URI")) {
+        match of(&method, &uri.parse().expect("a URI"), headers) {
             Needs::All(needs) => {
                 let text = |need: &Need| {
                     let Need { action, resource, prefix } = need;
@@ -224,6 +241,19 @@ mod tests {
             ("POST", "/v2/b/k", "Everything"),
         ] {
             assert_eq!(said(method, uri), needs, "{method} {uri}");
+        }
+    }
+
+    #[test]
+    fn whoever_stores_an_object_with_tags_sets_them() {
+        let mut headers = HeaderMap::new();
+        headers.insert(TAGS, "a=1".parse().expect("a value"));
+        for (method, uri, needs) in [
+            ("PUT", "/v2/b/k", "s3:PutObject s3/b/k, s3:PutObjectTagging s3/b/k"),
+            ("GET", "/v2/b/k", "s3:GetObject s3/b/k"),
+            ("PUT", "/v2/b", "s3:CreateBucket s3/b"),
+        ] {
+            assert_eq!(said_with(method, uri, &headers), needs, "{method} {uri}");
         }
     }
 

@@ -17,7 +17,7 @@ use slotcast_object::Address;
 const META: &str = "slotcast-meta-";
 
 /// Tags, as in a query: `a=1&b=2`.
-pub(super) const TAGS: &str = "slotcast-tags";
+pub(crate) const TAGS: &str = "slotcast-tags";
 
 /// The address of the content.
 const CONTENT: &str = "slotcast-content";

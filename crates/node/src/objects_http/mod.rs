@@ -33,6 +33,7 @@ use slotcast_object::{Condition, Name, NameFailure, RequestKey, VersionId};
 pub use self::buckets::{BucketAnswer, BucketsAnswer};
 pub use self::content::{DeleteAnswer, StoredAnswer};
 pub use self::description::ObjectDescription;
+pub(crate) use self::description::TAGS;
 pub use self::listing::{NamesAnswer, ObjectAnswer};
 use crate::http::{App, Problem};
 use crate::objects::{self, ObjectError, text_of, version_of};
