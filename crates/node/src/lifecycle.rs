@@ -7,8 +7,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
+use futures_util::stream;
 use slotcast_object::lifecycle::{Due, due, is_upload_due};
-use slotcast_object::{DAY_MS, Entry, From, MAX_PAGE, Name, Version};
+use slotcast_object::{DAY_MS, Entry, From, ListedName, MAX_PAGE, Name, Version};
 
 use crate::node::Node;
 use crate::objects::{
@@ -19,6 +21,9 @@ use crate::objects::{
 /// From one look at all buckets to the next, where a day is one of 24 hours; and the least.
 const EVERY: u64 = DAY_MS / 24;
 const LEAST: u64 = 1000;
+
+/// Names of a bucket from which versions are deleted at a time: each takes a few round trips.
+const AT_A_TIME: usize = 16;
 
 /// Looks at all buckets from time to time, for ever.
 pub(crate) async fn follow(node: Arc<Node>, day: u64) {
@@ -36,9 +41,13 @@ async fn look(node: &Arc<Node>, day: u64) -> Result<(), ObjectError> {
     while let Some(begin) = from {
         let (found, next) = objects::buckets(node, "", begin, MAX_PAGE).await?;
         for bucket in found.iter().filter(|found| !found.bucket.settings.lifecycle.is_empty()) {
-            let gone = look_at(node, bucket, day).await?;
-            if gone > 0 {
-                tracing::info!(bucket = %bucket.name, gone, "lifecycle of objects");
+            match look_at(node, bucket, day).await {
+                Ok(0) => {}
+                Ok(gone) => tracing::info!(bucket = %bucket.name, gone, "lifecycle of objects"),
+                // Another one may be readable.
+                Err(error) => {
+                    tracing::warn!(bucket = %bucket.name, %error, "lifecycle is looked at again later");
+                }
             }
         }
         from = next;
@@ -77,10 +86,16 @@ async fn look_at(node: &Arc<Node>, bucket: &FoundBucket, day: u64) -> Result<u64
     while let Some(begin) = from {
         let request = list_request(&bucket.bucket, all(begin));
         let listed = objects::list(node, request).await?;
-        for found in &listed.names {
-            if !due(rules, &found.name, &found.versions, (now_ms(), day)).is_empty() {
-                gone += expire(node, (bucket, &found.name), day).await?;
-            }
+        let is_due = |found: &&ListedName| {
+            !due(rules, &found.name, &found.versions, (now_ms(), day)).is_empty()
+        };
+        let names: Vec<Name> =
+            listed.names.iter().filter(is_due).map(|found| found.name.clone()).collect();
+        let each =
+            names.into_iter().map(|name| async move { expire(node, (bucket, &name), day).await });
+        let mut expired = stream::iter(each).buffer_unordered(AT_A_TIME);
+        while let Some(of_name) = expired.next().await {
+            gone += of_name?;
         }
         from = listed.next;
     }
