@@ -48,7 +48,7 @@ enum Action {
 
 #[derive(Debug, Args)]
 struct MapOption {
-    /// Where the map is: etcd://ADDRESS:PORT,.../KEY, or a file
+    /// Where the map is: etcd://ADDRESS:PORT,.../KEY, with TLS etcds://...?ca=FILE&cert=FILE&key=FILE, or a file
     #[arg(long, value_name = "MAP", env = "SLOTCAST_MAP")]
     map: String,
 }

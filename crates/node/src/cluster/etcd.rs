@@ -8,16 +8,9 @@ use std::time::Duration;
 
 use data_encoding::BASE64;
 use serde_json::{Value, json};
-use ureq::Agent;
 
-/// Where in which etcd a value is: `etcd://ADDRESS:PORT,ADDRESS:PORT/KEY`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EtcdAddress {
-    /// Its members, as `ADDRESS:PORT`.
-    pub endpoints: Vec<String>,
-    /// The key, with its leading slash.
-    pub key: String,
-}
+use super::etcd_address::EtcdAddress;
+use super::etcd_session::{Session, post};
 
 /// A value, and the revision of etcd at which it was written last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,53 +29,23 @@ pub struct EtcdError {
     problem: String,
 }
 
-/// How long a member may take to be reached, and to answer.
-const CONNECT: Duration = Duration::from_secs(2);
+/// How long a member may take to answer.
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// A client of one key.
 #[derive(Debug)]
 pub struct Etcd {
-    agent: Agent,
+    session: Session,
     address: EtcdAddress,
     /// The member that has answered last.
     favourite: AtomicUsize,
 }
 
-impl EtcdAddress {
-    /// Reads what follows `etcd://`.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn parse(rest: &str) -> Result<EtcdAddress, String> {
-        let Some((endpoints, key)) = rest.split_once('/').filter(|(_, key)| !key.is_empty()) else {
-            return Err("names no key".into());
-        };
-        let endpoints: Vec<String> = endpoints.split(',').map(str::to_owned).collect();
-        for endpoint in &endpoints {
-            let is_right = endpoint
-                .rsplit_once(':')
-                .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
-            if !is_right {
-                return Err(format!("`{endpoint}` is not an address and a port"));
-            }
-        }
-        Ok(EtcdAddress { endpoints, key: format!("/{key}") })
-    }
-}
-
-impl std::fmt::Display for EtcdAddress {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "etcd://{}{}", self.endpoints.join(","), self.key)
-    }
-}
-
 impl Etcd {
     /// A client; nothing is sent yet.
     pub fn new(address: EtcdAddress) -> Etcd {
-        let config =
-            Agent::config_builder().http_status_as_error(false).timeout_connect(Some(CONNECT));
-        Etcd { agent: config.build().into(), address, favourite: AtomicUsize::new(0) }
+        let session = Session::new(address.tls.clone());
+        Etcd { session, address, favourite: AtomicUsize::new(0) }
     }
 
     /// The value as a majority of etcd's members knows it, if there is one.
@@ -128,7 +91,13 @@ impl Etcd {
         let start = (revision + 1).to_string();
         let create = json!({ "create_request": { "key": self.key(), "start_revision": start } });
         let failed = |error: &dyn std::fmt::Display| self.error(error.to_string());
-        let request = self.agent.post(self.url("watch", self.favourite.load(Ordering::Relaxed)));
+        let origin = self.origin(self.favourite.load(Ordering::Relaxed));
+        let agent = self.session.agent().map_err(|error| failed(&error))?;
+        let token = self.session.token(&origin, ANSWER).map_err(|error| failed(&error))?;
+        let mut request = agent.post(format!("{origin}/v3/watch"));
+        if let Some(token) = token {
+            request = request.header("Authorization", token);
+        }
         let request = request.config().timeout_recv_body(Some(patience)).build();
         let answer = request.send(create.to_string()).map_err(|error| failed(&error))?;
         let mut reader = answer.into_body().into_reader();
@@ -152,8 +121,8 @@ impl Etcd {
         BASE64.encode(self.address.key.as_bytes())
     }
 
-    fn url(&self, what: &str, endpoint: usize) -> String {
-        format!("http://{}/v3/{what}", self.address.endpoints[endpoint])
+    fn origin(&self, endpoint: usize) -> String {
+        format!("{}{}", self.session.scheme(), self.address.endpoints[endpoint])
     }
 
     fn error(&self, problem: String) -> EtcdError {
@@ -168,20 +137,31 @@ impl Etcd {
         let mut problem = None;
         for endpoint in (first..first + count).map(|n| n % count) {
             self.favourite.store(endpoint, Ordering::Relaxed);
-            match self.ask_one(&self.url(what, endpoint), question) {
+            match self.ask_one(&self.origin(endpoint), what, question) {
                 Ok(answer) => return Ok(answer),
-                Err(error) => problem = Some(self.error(error)),
+                Err(error) => {
+                    problem = Some(self.error(error));
+                    self.session.forget();
+                }
             }
         }
         Err(problem.unwrap_or_else(|| self.error("there is no member to ask".into())))
     }
 
-    fn ask_one(&self, url: &str, question: &Value) -> Result<Value, String> {
-        let request = self.agent.post(url).config().timeout_global(Some(ANSWER)).build();
-        let mut answer = request.send(question.to_string()).map_err(|error| error.to_string())?;
-        let text = answer.body_mut().read_to_string().map_err(|error| error.to_string())?;
-        if !answer.status().is_success() {
-            return Err(format!("{}: {}", answer.status(), text.trim()));
+    fn ask_one(&self, origin: &str, what: &str, question: &Value) -> Result<Value, String> {
+        let url = format!("{origin}/v3/{what}");
+        let ask = || {
+            let token = self.session.token(origin, ANSWER)?;
+            post(&self.session.agent()?, &url, question, (token.as_deref(), ANSWER))
+        };
+        let mut answer = ask()?;
+        if self.session.is_forgotten(&answer) {
+            self.session.forget();
+            answer = ask()?;
+        }
+        let (status, text) = answer;
+        if !status.is_success() {
+            return Err(format!("{status}: {}", text.trim()));
         }
         serde_json::from_str(&text).map_err(|error| error.to_string())
     }
@@ -202,25 +182,14 @@ fn is_timeout(error: &std::io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
-    fn an_address_names_members_and_a_key() {
-        let text = "10.0.0.9:2379,[::1]:2379/slotcast/main";
-        let address = EtcdAddress::parse(text).expect("an address");
-        assert_eq!(address.endpoints, ["10.0.0.9:2379", "[::1]:2379"]);
-        assert_eq!(address.key, "/slotcast/main");
-        assert_eq!(address.to_string(), format!("etcd://{text}"));
-        for wrong in
-            ["", "10.0.0.9:2379", "10.0.0.9:2379/", "10.0.0.9/a", ":1/a", "a:b/c", "a:1,/c"]
-        {
-            assert!(EtcdAddress::parse(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
     fn where_nobody_listens_is_said() {
-        let address = EtcdAddress::parse("127.0.0.1:1,127.0.0.1:2/a").expect("an address");
+        let address = EtcdAddress::parse("etcd://127.0.0.1:1,127.0.0.1:2/a", Path::new(""));
+        let address = address.expect("an address");
         let error = Etcd::new(address).get().expect_err("nobody listens");
         assert!(error.to_string().starts_with("etcd at 127.0.0.1:2: "), "{error}");
     }

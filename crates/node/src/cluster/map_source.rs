@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use slotcast_member::ClusterMap;
 
 use super::error::{FileError, Result, Source};
-use super::etcd::{Etcd, EtcdAddress, EtcdError};
+use super::etcd::{Etcd, EtcdError};
+use super::etcd_address::EtcdAddress;
 use super::map_file::{map_in, parse_map};
 use crate::whole_file::write_whole;
 
@@ -31,14 +32,14 @@ pub struct FoundMap {
 }
 
 impl MapSource {
-    /// Reads `etcd://ADDRESS:PORT,…/KEY`, or a path that is relative to `base`.
+    /// Reads `etcd://ADDRESS:PORT,…/KEY`, with TLS `etcds://…`, or a path; files are relative to `base`.
     ///
     /// # Errors
     /// What is wrong with the address.
     pub fn parse(text: &str, base: &Path) -> std::result::Result<MapSource, String> {
-        match text.strip_prefix("etcd://") {
-            Some(rest) => EtcdAddress::parse(rest).map(MapSource::Etcd),
-            None => Ok(MapSource::File(base.join(text))),
+        match EtcdAddress::is_meant(text) {
+            true => EtcdAddress::parse(text, base).map(MapSource::Etcd),
+            false => Ok(MapSource::File(base.join(text))),
         }
     }
 

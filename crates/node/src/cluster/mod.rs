@@ -8,6 +8,8 @@ mod change_tests;
 mod changing;
 mod error;
 mod etcd;
+mod etcd_address;
+mod etcd_session;
 mod key_file;
 mod map_file;
 mod map_source;
@@ -16,7 +18,8 @@ mod node_file;
 
 pub use changing::ChangeError;
 pub use error::FileError;
-pub use etcd::{Etcd, EtcdAddress, EtcdError, Stored};
+pub use etcd::{Etcd, EtcdError, Stored};
+pub use etcd_address::{EtcdAddress, EtcdTls};
 pub use key_file::{ClusterKeys, Encryption, KeysError, MAX_KEYS};
 pub use map_file::{map_text, parse_map};
 pub use map_source::{FoundMap, MapSource};
