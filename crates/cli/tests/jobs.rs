@@ -142,7 +142,9 @@ fn a_job_is_paused_resumed_aborted_and_forgotten() {
     };
     assert!(served.says(&["job", "pause", &job]).ends_with("is paused"));
     // Who holds a unit gives it back, with what it has counted.
+    let begun = std::time::Instant::now();
     while !shown(&job)["nodes"].as_array().is_some_and(Vec::is_empty) {
+        assert!(begun.elapsed() < served::PATIENCE, "nobody gives it back");
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     let before = count(&served, "slot://b/slow/");

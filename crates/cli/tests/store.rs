@@ -172,7 +172,9 @@ fn content_is_put_and_kept_on_as_many_targets_as_is_said() {
         };
         at_least(&five, 5) && at_least(&list, 5) && at_least(&usual, 4)
     };
+    let begun = std::time::Instant::now();
     while !is_healed() {
+        assert!(begun.elapsed() < served::PATIENCE, "it is not healed");
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     assert_eq!(stat(&served, &one), [(1, vec![only])]);
