@@ -77,6 +77,7 @@ mod direct;
 mod disk;
 mod door;
 mod events_http;
+mod file_stamp;
 mod folder;
 mod health_http;
 pub mod http;

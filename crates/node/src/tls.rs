@@ -2,10 +2,8 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, SystemTime};
 
 use rcgen::{CertificateParams, KeyPair};
 use rustls::ServerConfig;
@@ -15,9 +13,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::version::{TLS12, TLS13};
 
 use crate::access::secret_file::{self, SecretFileError};
-
-/// How often it is looked whether the files have changed.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+use crate::file_stamp::{LOOK_EVERY, Stamp, stamp};
 
 /// Why there is no TLS.
 #[derive(Debug, thiserror::Error)]
@@ -41,9 +37,6 @@ pub enum TlsError {
     #[error("no certificate can be made: {0}")]
     Made(rcgen::Error),
 }
-
-/// What of a file changes when it is written.
-type Stamp = Option<(SystemTime, u64, u64)>;
 
 /// A certificate and its key, as the files have them.
 #[derive(Debug)]
@@ -127,11 +120,6 @@ impl Tls {
             let _ = tokio::task::spawn_blocking(move || tls.look()).await;
         }
     }
-}
-
-fn stamp(path: &Path) -> Stamp {
-    let metadata = fs::metadata(path).ok()?;
-    Some((metadata.modified().ok()?, metadata.len(), metadata.ino()))
 }
 
 fn load(certificate: &Path, key: &Path) -> Result<ServerConfig, TlsError> {

@@ -1,27 +1,14 @@
 //! Looks after the file with the keys of a cluster, so that they are changed without a stop.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 
 use super::keyring::Keyring;
 use super::{NetworkConfig, Shared};
 use crate::cluster::{ClusterKeys, Encryption};
-
-/// How often it is looked whether the file has changed.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
-
-/// What of a file changes when it is written.
-type Stamp = Option<(SystemTime, u64, u64)>;
-
-fn stamp(path: &Path) -> Stamp {
-    let metadata = fs::metadata(path).ok()?;
-    Some((metadata.modified().ok()?, metadata.len(), metadata.ino()))
-}
+use crate::file_stamp::{LOOK_EVERY, Stamp, stamp};
 
 /// The keys of a node, and their file.
 pub(super) struct WatchedKeys {
