@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::Path;
 
 use zeroize::Zeroizing;
@@ -37,10 +37,32 @@ pub(crate) fn read(path: &Path) -> Result<Zeroizing<String>, SecretFileError> {
 
 /// Writes a new file. It is there whole, or not at all, and others can never read it.
 pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    write_with(path, content, |_| Ok(()))
+}
+
+/// Writes a file in place of the one at `path`, which keeps its mode and its owner. It is there as it was, or whole.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let before = fs::metadata(path)?;
+    write_with(path, content, |file| {
+        let new = file.metadata()?;
+        if (before.uid(), before.gid()) != (new.uid(), new.gid()) {
+            fchown(file, Some(before.uid()), Some(before.gid()))?;
+        }
+        file.set_permissions(before.permissions())
+    })
+}
+
+/// The same, with a file made ready before it has anything in it.
+fn write_with(
+    path: &Path,
+    content: &[u8],
+    ready: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<()> {
     let new = path.with_extension("new");
     // What is left of an earlier attempt has a mode of its own.
     let _ = fs::remove_file(&new);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(MODE).open(&new)?;
+    ready(&file)?;
     file.write_all(content)?;
     file.sync_all()?;
     fs::rename(&new, path)?;

@@ -5,14 +5,16 @@
 //! first in all of them, and then the old one is taken away.
 
 use std::fmt::{self, Write as _};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::str::FromStr;
 
 use data_encoding::HEXLOWER_PERMISSIVE;
 use slotcast_member::identity::ClusterId;
+
+use crate::access::secret_file;
 
 /// The most keys of a cluster at a time; their numbers differ modulo this.
 pub const MAX_KEYS: usize = 8;
@@ -120,22 +122,8 @@ impl ClusterKeys {
     /// # Errors
     /// If it cannot be written.
     pub fn replace(&self, path: &Path) -> Result<(), KeysError> {
-        let write = || {
-            let before = fs::metadata(path)?;
-            let new = path.with_extension("new");
-            // What is left of an earlier attempt has a mode of its own.
-            let _ = fs::remove_file(&new);
-            let options = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new);
-            let mut file = options?;
-            if (before.uid(), before.gid()) != (file.metadata()?.uid(), file.metadata()?.gid()) {
-                fchown(&file, Some(before.uid()), Some(before.gid()))?;
-            }
-            file.set_permissions(before.permissions())?;
-            file.write_all(self.text().as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&new, path)
-        };
-        write().map_err(|error| KeysError::Io(path.display().to_string(), error))
+        secret_file::replace(path, self.text().as_bytes())
+            .map_err(|error| KeysError::Io(path.display().to_string(), error))
     }
 
     fn text(&self) -> String {
@@ -271,6 +259,7 @@ fn other_readers(mode: u32, owner: u32) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
