@@ -299,17 +299,10 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::{Limits, Node, NodeConfig};
+    use crate::{Node, NodeConfig};
 
     fn node(folder: &Path) -> Node {
-        let config = NodeConfig {
-            folders: (0..3).map(|n| folder.join(n.to_string())).collect(),
-            register: None,
-            group_size: 3,
-            replicas: 2,
-            segment_size: 1 << 20,
-            limits: Limits::default(),
-        };
+        let config = NodeConfig { register: None, ..NodeConfig::of_three(folder) };
         Node::start(&config).expect("it starts")
     }
 

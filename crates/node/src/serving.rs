@@ -249,21 +249,13 @@ mod tests {
     use slotcast_store::Content;
 
     use super::*;
-    use crate::limits::Limits;
     use crate::node::NodeConfig;
     use crate::reactor::Event;
 
     #[test]
     fn a_machine_that_panics_ends_what_is_served() {
         let folder = tempfile::tempdir().expect("a folder");
-        let config = NodeConfig {
-            folders: (0..3).map(|n| folder.path().join(n.to_string())).collect(),
-            register: None,
-            group_size: 3,
-            replicas: 2,
-            segment_size: 1 << 20,
-            limits: Limits::default(),
-        };
+        let config = NodeConfig { register: None, ..NodeConfig::of_three(folder.path()) };
         let node = Node::start(&config).expect("it starts");
         let mailbox = node.mailbox.clone();
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

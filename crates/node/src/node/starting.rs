@@ -52,6 +52,21 @@ pub struct NodeConfig {
     pub limits: Limits,
 }
 
+#[cfg(test)]
+impl NodeConfig {
+    /// Three targets in folders under `base`, which are a group, and two replicas.
+    pub(crate) fn of_three(base: &Path) -> NodeConfig {
+        NodeConfig {
+            register: Some(base.join("targets.toml")),
+            folders: (0..3).map(|n| base.join(n.to_string())).collect(),
+            group_size: 3,
+            replicas: 2,
+            segment_size: 1 << 20,
+            limits: Limits::default(),
+        }
+    }
+}
+
 /// The machines of a whole cluster, configured by somebody else: a simulation, for one.
 #[derive(Debug, Clone)]
 pub struct Machines {

@@ -101,22 +101,13 @@ mod tests {
     use slotcast_object::{Condition, From, Object, Versioning};
 
     use super::*;
-    use crate::limits::Limits;
     use crate::node::NodeConfig;
     use crate::objects::{
         Incoming, Listing, NewBucket, Objects, PutObject, StoredObject, new_key, update,
     };
 
     fn start(base: &std::path::Path) -> Arc<Node> {
-        let config = NodeConfig {
-            register: Some(base.join("targets.toml")),
-            folders: (0..3).map(|n| base.join(n.to_string())).collect(),
-            group_size: 3,
-            replicas: 2,
-            segment_size: 1 << 20,
-            limits: Limits::default(),
-        };
-        Arc::new(Node::start(&config).expect("it starts"))
+        Arc::new(Node::start(&NodeConfig::of_three(base)).expect("it starts"))
     }
 
     fn name(text: &str) -> Name {
