@@ -1,10 +1,10 @@
 //! `slotcast key`.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use data_encoding::HEXLOWER;
 use slotcast_lab::InputError;
 use slotcast_node::cluster::{ClusterKeys, KeysError};
 
@@ -94,14 +94,7 @@ fn change(
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let said = match &arguments.command {
-        None => {
-            let mut text = String::new();
-            for byte in new_key()? {
-                // Writing to a string cannot fail.
-                let _ = write!(text, "{byte:02x}");
-            }
-            text + "\n"
-        }
+        None => HEXLOWER.encode(&new_key()?) + "\n",
         Some(Change::List { file }) => {
             let keys = ClusterKeys::read(file).map_err(wrong)?;
             format!("cluster {}: {}\n", keys.id(), numbers(&keys))

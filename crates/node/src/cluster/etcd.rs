@@ -10,7 +10,7 @@ use data_encoding::BASE64;
 use serde_json::{Value, json};
 
 use super::etcd_address::EtcdAddress;
-use super::etcd_session::{Session, post};
+use super::etcd_session::{Session, begin, post};
 
 /// A value, and the revision of etcd at which it was written last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,10 +94,7 @@ impl Etcd {
         let origin = self.origin(self.favourite.load(Ordering::Relaxed));
         let agent = self.session.agent().map_err(|error| failed(&error))?;
         let token = self.session.token(&origin, ANSWER).map_err(|error| failed(&error))?;
-        let mut request = agent.post(format!("{origin}/v3/watch"));
-        if let Some(token) = token {
-            request = request.header("Authorization", token);
-        }
+        let request = begin(&agent, &format!("{origin}/v3/watch"), token.as_deref());
         let request = request.config().timeout_recv_body(Some(patience)).build();
         let answer = request.send(create.to_string()).map_err(|error| failed(&error))?;
         let mut reader = answer.into_body().into_reader();

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use ureq::Agent;
 use ureq::http::StatusCode;
 use ureq::tls::{
     Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, TlsProvider, parse_pem,
 };
+use ureq::typestate::WithBody;
+use ureq::{Agent, RequestBuilder};
 
 use super::etcd_address::EtcdTls;
 use crate::access::secret_file::{self, SecretFileError};
@@ -98,6 +99,15 @@ impl Session {
     }
 }
 
+/// A request as whom etcd knows by this token.
+pub(super) fn begin(agent: &Agent, url: &str, token: Option<&str>) -> RequestBuilder<WithBody> {
+    let request = agent.post(url);
+    match token {
+        Some(token) => request.header("Authorization", token),
+        None => request,
+    }
+}
+
 /// What `url` answers to a question.
 pub(super) fn post(
     agent: &Agent,
@@ -105,11 +115,7 @@ pub(super) fn post(
     question: &Value,
     (token, patience): (Option<&str>, Duration),
 ) -> Result<(StatusCode, String), String> {
-    let mut request = agent.post(url);
-    if let Some(token) = token {
-        request = request.header("Authorization", token);
-    }
-    let request = request.config().timeout_global(Some(patience)).build();
+    let request = begin(agent, url, token).config().timeout_global(Some(patience)).build();
     let mut answer = request.send(question.to_string()).map_err(|error| error.to_string())?;
     let text = answer.body_mut().read_to_string().map_err(|error| error.to_string())?;
     Ok((answer.status(), text))

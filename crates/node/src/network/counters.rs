@@ -28,7 +28,19 @@ pub(crate) struct SocketCounters {
     /// Believed, by the number of the key, modulo as many as there can be.
     pub(super) by_key: [AtomicU64; MAX_KEYS],
     /// Numbers of the keys, that which is sent with first.
-    pub(super) keys: Mutex<Vec<u32>>,
+    keys: Mutex<Vec<u32>>,
+}
+
+impl SocketCounters {
+    /// Of nothing yet, with the keys of these numbers.
+    pub(super) fn of(keys: impl Iterator<Item = u32>) -> SocketCounters {
+        SocketCounters { keys: Mutex::new(keys.collect()), ..SocketCounters::default() }
+    }
+
+    /// From now on these are the keys.
+    pub(super) fn set_keys(&self, keys: impl Iterator<Item = u32>) {
+        *self.keys.lock().unwrap_or_else(PoisonError::into_inner) = keys.collect();
+    }
 }
 
 pub(super) fn count(counter: &AtomicU64, by: u64) {

@@ -91,8 +91,7 @@ impl Shared {
 
     /// These are the keys from now on.
     fn set_keyring(&self, keyring: Keyring) {
-        let numbers = keyring.numbers().collect();
-        *self.counters.keys.lock().unwrap_or_else(PoisonError::into_inner) = numbers;
+        self.counters.set_keys(keyring.numbers());
         *self.keyring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keyring);
     }
 
@@ -157,16 +156,16 @@ impl Network {
         listener: &Arc<dyn Listener>,
     ) -> io::Result<Network> {
         let sender_id = (config.node, config.clock.began().as_ns());
-        let keyring = || Keyring::new(config.keys, config.encryption, sender_id);
+        let keyring = Keyring::new(config.keys, config.encryption, sender_id);
+        let counters = SocketCounters::of(keyring.numbers());
         let shared = Arc::new(Shared {
-            keyring: RwLock::new(Arc::new(keyring())),
+            keyring: RwLock::new(Arc::new(keyring)),
             clock: config.clock,
             socket: Socket::bind(config.listen)?,
-            counters: Arc::default(),
+            counters: Arc::new(counters),
             sequence: AtomicU64::new(0),
             stops: AtomicBool::new(false),
         });
-        shared.set_keyring(keyring());
         let multicast = receiver::multicast_sockets(config);
         let (to_sender, for_sender) = unbounded();
         let limit = config.link_rate.map(|rate| TokenBucket::new(rate, Span::ZERO));
