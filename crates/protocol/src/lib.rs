@@ -138,8 +138,8 @@ pub use parts::{PartValue, Parts, is_part_len};
 pub use proxy::{Proxy, ProxyChoice, ProxyConfig, ProxyEffect, ProxyInput};
 pub use rate::{DiskMeter, LinkMeter};
 pub use repair::{
-    Inventory, Repair, RepairEffect, RepairInput, RepairOutcome, RepairPace, RepairProgress,
-    RepairRules, RepairStatistics, keepers, ranges,
+    Answers, Inventory, Repair, RepairEffect, RepairInput, RepairOutcome, RepairPace,
+    RepairProgress, RepairRules, RepairStatistics, keepers, ranges,
 };
 pub use target::{
     Backpressure, DiskForecast, Holdings, Intake, Target, TargetConfig, TargetEffect, TargetInput,

@@ -52,7 +52,7 @@ mod scan;
 mod surplus;
 mod surveys;
 
-pub use exchange::{RepairEffect, RepairInput, RepairOutcome, RepairStatistics};
+pub use exchange::{Answers, RepairEffect, RepairInput, RepairOutcome, RepairStatistics};
 pub use scan::{RepairPace, RepairProgress};
 pub use surplus::keepers;
 
@@ -164,6 +164,8 @@ pub struct Repair {
     has_scanned: bool,
     /// No scan has ended yet that began after all that has changed and remembers what it has found.
     owes_scan: bool,
+    /// Somebody has not answered in this scan, or in the last one: another one follows before long.
+    scans_again: bool,
     /// A chunk that lacks replicas was not remembered: only another scan finds it.
     has_forgotten: bool,
     /// When a scan ended that asked about every chunk, and nothing had changed meanwhile.
@@ -218,6 +220,7 @@ impl Repair {
             is_draining: false,
             has_scanned: false,
             owes_scan: true,
+            scans_again: false,
             has_forgotten: false,
             looked_at_all: None,
             heard: BTreeSet::new(),
@@ -264,11 +267,6 @@ impl Repair {
         self.surveys.is_empty() && self.in_hand.values().all(|work| *work == Work::Read)
     }
 
-    /// Whether a scan is under way. Otherwise it need not be told of puts by somebody else.
-    pub fn is_scanning(&self) -> bool {
-        self.scan.is_some()
-    }
-
     /// How far the scan under way is.
     pub fn progress(&self, now: Time) -> Option<RepairProgress> {
         let putting = self.in_hand.values().filter(|work| **work == Work::PutAgain).count();
@@ -307,8 +305,8 @@ impl Repair {
                 }
             }
             RepairInput::Compared(others) => self.compared(others),
-            RepairInput::Surveyed { number, enough, surplus, is_to_wait } => {
-                self.surveyed(now, number, (enough, surplus), is_to_wait);
+            RepairInput::Surveyed { number, enough, surplus, answers } => {
+                self.surveyed(now, number, (enough, surplus), answers);
             }
             RepairInput::Released { settled } => self.released(now, settled),
             RepairInput::Lost(chunk, wanted) => self.lost(chunk, wanted),
@@ -362,29 +360,6 @@ impl Repair {
                 self.to_recover.push_back((chunk, wanted));
             }
             false => self.has_forgotten = true,
-        }
-    }
-
-    fn changed(&mut self, now: Time, inventory: &impl Inventory) {
-        // What was heard before is not true any more.
-        self.heard.clear();
-        self.owes_scan = true;
-        self.again = self.scan.is_some();
-        if !self.again {
-            self.begin(now, inventory);
-        }
-    }
-
-    fn begin(&mut self, now: Time, inventory: &impl Inventory) {
-        self.owes_scan |= core::mem::take(&mut self.has_forgotten);
-        self.heard.clear();
-        self.rested = Time::NEVER;
-        self.ranges.begin(&self.start, inventory.range_sum(0, 0).chunks);
-        let is_believed = |at: Time| now < at + self.rules.belief;
-        self.surveys.believes = !self.is_draining && self.looked_at_all.is_some_and(is_believed);
-        self.scan = Some(Scan::new(now, self.start));
-        if self.scrub.is_none() && self.scrub_at == Time::NEVER {
-            self.scrub_at = now + self.rules.first_scrub;
         }
     }
 
@@ -470,23 +445,6 @@ impl Repair {
             self.alarm = due;
             effects.push(RepairEffect::WakeAt(due));
         }
-    }
-
-    fn end_scan(&mut self, now: Time) {
-        self.statistics.scans += 1;
-        self.scan = None;
-        self.has_scanned = !self.again && !self.has_forgotten;
-        self.owes_scan = !self.has_scanned;
-        let rest = match (self.again, self.is_draining && self.has_forgotten) {
-            (true, _) => Span::ZERO,
-            (false, true) => self.rules.retry,
-            (false, false) => self.rules.period,
-        };
-        if !self.surveys.believes && !self.again {
-            self.looked_at_all = Some(now);
-        }
-        self.again = false;
-        self.rested = now + rest;
     }
 }
 

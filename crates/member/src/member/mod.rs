@@ -250,7 +250,7 @@ impl Member {
 
     /// Whether some of its targets are about to scan what they hold.
     pub fn expects_scan(&self) -> bool {
-        !self.changing.is_empty()
+        !self.changing.is_empty() || self.targets().any(StorageTarget::scans_again)
     }
 
     /// The work of a target that [`Effect::Work`] was about.

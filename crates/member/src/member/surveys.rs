@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use slotcast_protocol::{
-    ChunkId, GroupId, Members, RepairInput, TargetId, Wanted, keepers, ranges,
+    Answers, ChunkId, GroupId, Members, RepairInput, TargetId, Wanted, keepers, ranges,
 };
 use slotcast_transport::{Survey, SurveyAbout, SurveyReply, SurveySays};
 use slotcast_units::Time;
@@ -60,8 +60,8 @@ impl Member {
             let input = match purpose {
                 Purpose::Compare => TargetInput::Repair(RepairInput::Compared(None)),
                 Purpose::Scan(number) => {
-                    let (enough, surplus, is_to_wait) = (0, 0, true);
-                    let input = RepairInput::Surveyed { number, enough, surplus, is_to_wait };
+                    let (enough, surplus, answers) = (0, 0, Answers::Awaited);
+                    let input = RepairInput::Surveyed { number, enough, surplus, answers };
                     TargetInput::Repair(input)
                 }
                 Purpose::Release => TargetInput::MayRemove { removed: 0, kept: 0 },
@@ -172,7 +172,11 @@ impl Member {
                         || forgets && chunk.0[0].is_multiple_of(4)
                 });
                 let enough = enough.fold(0, |all, (bit, _)| all | 1 << bit);
-                RepairInput::Surveyed { number, enough, surplus, is_to_wait: false }
+                let answers = match surveying.awaited.is_empty() {
+                    true => Answers::All,
+                    false => Answers::Some,
+                };
+                RepairInput::Surveyed { number, enough, surplus, answers }
             }
         };
         self.tell_target(now, surveying.target, TargetInput::Repair(input));

@@ -353,24 +353,6 @@ impl StorageTarget {
             && matches!(message, Message::PutAccept(accept) if is_cancelled(accept))
     }
 
-    /// How many chunks it knows to have too few replicas; none if it does not know: what it holds does not count or is not
-    /// known to it, or its repair has still to look.
-    pub fn short(&self) -> Option<u64> {
-        let is_sound = matches!(self.store.status(), StoreStatus::Open | StoreStatus::Full)
-            && self.store.knows_all()
-            && !self.has_failed();
-        self.repair.short().filter(|_| is_sound)
-    }
-
-    /// Whether it looks for chunks that have too few replicas.
-    pub fn is_scanning(&self) -> bool {
-        self.repair.is_scanning()
-    }
-
-    fn is_scrubbing(&self, now: Time) -> bool {
-        self.repair.scrub_progress(now).is_some()
-    }
-
     /// Whether it answers: it is open, and its disk is there.
     pub fn is_available(&self) -> bool {
         let status = self.store.status();

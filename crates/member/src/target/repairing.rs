@@ -1,7 +1,7 @@
 //! A target's repair and its store.
 
 use slotcast_protocol::{ChunkId, Inventory, RepairEffect, RepairInput, RepairOutcome};
-use slotcast_store::{Content, Input as StoreInput, ReadError};
+use slotcast_store::{Content, Input as StoreInput, ReadError, StoreStatus};
 use slotcast_units::{Size, Time};
 
 use super::holdings::Stock;
@@ -9,6 +9,30 @@ use super::{Asker, Meters, StorageTarget};
 use crate::outbox::{Outbox, Want};
 
 impl StorageTarget {
+    /// How many chunks it knows to have too few replicas; none if it does not know: what it holds does not count or is not
+    /// known to it, or its repair has still to look.
+    pub fn short(&self) -> Option<u64> {
+        let is_sound = matches!(self.store.status(), StoreStatus::Open | StoreStatus::Full)
+            && self.store.knows_all()
+            && !self.has_failed();
+        self.repair.short().filter(|_| is_sound)
+    }
+
+    /// Whether it is about to look once more for chunks that have too few or too many replicas, since somebody has not
+    /// answered.
+    pub fn scans_again(&self) -> bool {
+        self.repair.scans_again()
+    }
+
+    /// Whether it looks for chunks that have too few replicas.
+    pub fn is_scanning(&self) -> bool {
+        self.repair.is_scanning()
+    }
+
+    pub(super) fn is_scrubbing(&self, now: Time) -> bool {
+        self.repair.scrub_progress(now).is_some()
+    }
+
     pub(super) fn tell_repair(&mut self, now: Time, input: RepairInput) {
         let rate = self.meters.as_ref().map_or(self.negotiator.disk_rate(), Meters::repair_rate);
         let stock = Stock(&self.store, rate);

@@ -35,8 +35,8 @@ pub enum RepairInput {
         enough: u32,
         /// Of each chunk, in the same way: whether this target is not one of its [`keepers`](super::keepers).
         surplus: u32,
-        /// Nothing is to be done for the others now: a member may soon be back.
-        is_to_wait: bool,
+        /// Whose answers these are.
+        answers: Answers,
     },
     /// What became of a [`RepairEffect::Release`]. Of each chunk, the first one in the least bit: whether that is
     /// settled, since it is removed, or is no surplus. Others are tried again later.
@@ -46,6 +46,17 @@ pub enum RepairInput {
     },
     /// The time that the machine asked to be woken at has come.
     Wake,
+}
+
+/// Who has answered to a survey.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answers {
+    /// Every member that is not known to be down.
+    All,
+    /// Not every one of these. Whether a chunk is on too many is not known: another scan asks again before long.
+    Some,
+    /// Nobody was asked, and nothing is to be done for the others now: a member may soon be back.
+    Awaited,
 }
 
 /// How the work for one chunk ended.

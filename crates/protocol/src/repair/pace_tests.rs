@@ -126,12 +126,12 @@ impl Disk {
                         |(_, (chunk, _)): &(usize, &(ChunkId, Wanted))| !self.lacks(chunk);
                     let enough = chunks.iter().enumerate().filter(is_enough);
                     let enough = enough.fold(0, |all, (bit, _)| all | 1 << bit);
-                    let is_to_wait = false;
+                    let answers = Answers::All;
                     self.replies.push_back(RepairInput::Surveyed {
                         number,
                         enough,
                         surplus: 0,
-                        is_to_wait,
+                        answers,
                     });
                     continue;
                 }

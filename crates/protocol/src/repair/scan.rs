@@ -4,7 +4,7 @@ use core::ops::Bound;
 
 use slotcast_units::{Span, Time};
 
-use super::Inventory;
+use super::{Inventory, Repair};
 use crate::ids::ChunkId;
 
 /// How far a scan is.
@@ -170,5 +170,59 @@ impl Scan {
                 healed: self.healed - since.healed,
             },
         }
+    }
+}
+
+impl Repair {
+    /// Whether a scan is under way. Otherwise it need not be told of puts by somebody else.
+    pub fn is_scanning(&self) -> bool {
+        self.scan.is_some()
+    }
+
+    /// Whether it is about to scan again, since somebody has not answered who is not known to be down.
+    pub fn scans_again(&self) -> bool {
+        self.scans_again && self.scan.is_none()
+    }
+
+    pub(super) fn changed(&mut self, now: Time, inventory: &impl Inventory) {
+        // What was heard before is not true any more.
+        self.heard.clear();
+        self.owes_scan = true;
+        self.again = self.scan.is_some();
+        if !self.again {
+            self.begin(now, inventory);
+        }
+    }
+
+    pub(super) fn begin(&mut self, now: Time, inventory: &impl Inventory) {
+        self.owes_scan |= core::mem::take(&mut self.has_forgotten);
+        self.scans_again = false;
+        self.heard.clear();
+        self.rested = Time::NEVER;
+        self.ranges.begin(&self.start, inventory.range_sum(0, 0).chunks);
+        let is_believed = |at: Time| now < at + self.rules.belief;
+        self.surveys.believes = !self.is_draining && self.looked_at_all.is_some_and(is_believed);
+        self.scan = Some(Scan::new(now, self.start));
+        if self.scrub.is_none() && self.scrub_at == Time::NEVER {
+            self.scrub_at = now + self.rules.first_scrub;
+        }
+    }
+
+    pub(super) fn end_scan(&mut self, now: Time) {
+        self.statistics.scans += 1;
+        self.scan = None;
+        self.has_scanned = !self.again && !self.has_forgotten;
+        self.owes_scan = !self.has_scanned;
+        let is_left = self.scans_again || self.is_draining && self.has_forgotten;
+        let rest = match (self.again, is_left) {
+            (true, _) => Span::ZERO,
+            (false, true) => self.rules.retry,
+            (false, false) => self.rules.period,
+        };
+        if !self.surveys.believes && !self.again {
+            self.looked_at_all = Some(now);
+        }
+        self.again = false;
+        self.rested = now + rest;
     }
 }

@@ -83,6 +83,8 @@ struct Rig {
     released: Vec<Vec<ChunkId>>,
     surplus: BTreeSet<ChunkId>,
     settles: bool,
+    /// Somebody does not answer, so that nobody knows what is surplus.
+    is_silent: bool,
 }
 
 impl Rig {
@@ -99,9 +101,13 @@ impl Rig {
                         let bit = |(bit, (chunk, _)): (usize, &(ChunkId, Wanted))| {
                             u32::from(self.surplus.contains(chunk)) << bit
                         };
-                        let surplus = chunks.iter().enumerate().map(bit).sum();
-                        let (enough, is_to_wait) = (u32::MAX, false);
-                        inputs.push(RepairInput::Surveyed { number, enough, surplus, is_to_wait });
+                        let found = chunks.iter().enumerate().map(bit).sum();
+                        let (surplus, answers) = match self.is_silent {
+                            true => (0, Answers::Some),
+                            false => (found, Answers::All),
+                        };
+                        let enough = u32::MAX;
+                        inputs.push(RepairInput::Surveyed { number, enough, surplus, answers });
                     }
                     RepairEffect::Release(chunks) => {
                         self.released.push(chunks.iter().map(|(chunk, _)| *chunk).collect());
@@ -141,6 +147,7 @@ fn what_is_surplus_is_released_and_tried_again_until_that_is_settled() {
         released: Vec::new(),
         surplus: surplus.clone(),
         settles: false,
+        is_silent: false,
     };
     rig.tell(RepairInput::Changed);
     rig.run(Time::ZERO + Span::from_ms(50));
@@ -168,8 +175,37 @@ fn who_leaves_removes_nothing() {
         released: Vec::new(),
         surplus: held,
         settles: false,
+        is_silent: false,
     };
     rig.tell(RepairInput::Draining(true));
     rig.run(Time::ZERO + Span::from_ms(80));
     assert_eq!(rig.released.len(), 0);
+}
+
+#[test]
+fn what_nobody_could_tell_is_asked_again_before_long() {
+    let held: BTreeSet<ChunkId> = (0..20).map(chunk).collect();
+    let mut rig = Rig {
+        shelf: Shelf(held.clone()),
+        repair: Repair::new(RULES, 0, 5),
+        now: Time::ZERO,
+        wake: Time::NEVER,
+        released: Vec::new(),
+        surplus: held,
+        settles: true,
+        is_silent: true,
+    };
+    rig.tell(RepairInput::Changed);
+    while rig.repair.statistics().scans == 0 {
+        rig.run(rig.now + Span::from_us(100));
+    }
+    assert!(rig.repair.scans_again(), "somebody has not answered");
+    assert_eq!(rig.released.len(), 0);
+    rig.is_silent = false;
+    rig.run(rig.now + RULES.retry + Span::from_ms(20));
+    assert_eq!(rig.released.iter().flatten().count(), 20, "all of them");
+    let scans = rig.repair.statistics().scans;
+    assert!(!rig.repair.scans_again());
+    rig.run(rig.now + RULES.retry * 10);
+    assert_eq!(rig.repair.statistics().scans, scans, "and then it rests");
 }

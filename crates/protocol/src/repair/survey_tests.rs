@@ -133,7 +133,11 @@ impl Group {
                 };
                 let enough = chunks.iter().enumerate().filter(|(_, (chunk, _))| answers(chunk));
                 let enough = enough.fold(0, |all, (bit, _)| all | 1 << bit);
-                RepairInput::Surveyed { number, enough, surplus: 0, is_to_wait: false }
+                let answers = match self.silent {
+                    None => Answers::All,
+                    Some(_) => Answers::Some,
+                };
+                RepairInput::Surveyed { number, enough, surplus: 0, answers }
             }
             RepairEffect::Check(chunk) => {
                 let outcome = match (self.members[0].0.contains(&chunk), self.holders(&chunk)) {

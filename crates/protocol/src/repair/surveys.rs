@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use slotcast_units::Time;
 
 use super::ranges::{Look, names_of};
-use super::{AHEAD, Inventory, Repair, RepairEffect, is_seen_to};
+use super::{AHEAD, Answers, Inventory, Repair, RepairEffect, is_seen_to};
 use crate::ids::ChunkId;
 
 /// Chunks in a survey.
@@ -138,14 +138,17 @@ impl Repair {
         now: Time,
         number: u32,
         (enough, surplus): (u32, u32),
-        is_to_wait: bool,
+        answers: Answers,
     ) {
         let Some(chunks) = self.surveys.asked.remove(&number) else { return };
+        let is_to_wait = answers == Answers::Awaited;
+        self.scans_again |= answers == Answers::Some;
         for (n, chunk) in chunks.into_iter().enumerate() {
             let is_on_enough = enough >> n & 1 == 1;
             let is_surplus = surplus >> n & 1 == 1;
             // A range with a chunk that is on too many is not in order: it is visited again.
-            self.ranges.answered(&chunk, is_on_enough && !is_to_wait && !is_surplus);
+            let is_known = answers == Answers::All;
+            self.ranges.answered(&chunk, is_on_enough && is_known && !is_surplus);
             if !is_to_wait {
                 self.found_surplus(chunk, is_surplus && is_on_enough);
             }

@@ -117,12 +117,12 @@ impl Rig {
                 RepairEffect::WakeAt(time) => self.wake = Some(time),
                 RepairEffect::Compare { .. } => self.surveys.push(RepairInput::Compared(None)),
                 RepairEffect::Survey(number, _) => {
-                    let (enough, is_to_wait) = (0, false);
+                    let (enough, answers) = (0, Answers::All);
                     self.surveys.push(RepairInput::Surveyed {
                         number,
                         enough,
                         surplus: 0,
-                        is_to_wait,
+                        answers,
                     });
                 }
                 other => self.open.push(other),
