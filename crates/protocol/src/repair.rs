@@ -282,6 +282,13 @@ impl Repair {
         self.scrub.map(|scrub| scrub.progress(now, 0))
     }
 
+    /// Whether nothing is under way that a scan has found. What was lost is recovered beside the scans: of what nobody
+    /// has who answers, an attempt follows the other, and no scan would ever end.
+    fn has_settled_scan(&self) -> bool {
+        let is_of_scan = |work: &Work| matches!(work, Work::Check | Work::PutAgain);
+        self.surveys.is_empty() && self.to_heal.is_empty() && !self.in_hand.values().any(is_of_scan)
+    }
+
     /// Takes `input` at `now` and appends what is to be done to `effects`.
     pub fn handle(
         &mut self,
@@ -430,7 +437,7 @@ impl Repair {
         }
         self.survey(now, inventory, effects);
         self.release(now, inventory, effects);
-        if self.scan.is_some_and(|scan| scan.over) && self.is_idle() && self.to_heal.is_empty() {
+        if self.scan.is_some_and(|scan| scan.over) && self.has_settled_scan() {
             self.end_scan(now);
         }
         if self.scrub.is_some_and(|scrub| scrub.over)

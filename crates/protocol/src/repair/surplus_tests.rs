@@ -119,6 +119,8 @@ impl Rig {
                         let settled = if self.settles { u32::MAX } else { 0 };
                         inputs.push(RepairInput::Released { settled });
                     }
+                    // It takes for ever: nobody has it who answers.
+                    RepairEffect::Recover(..) => {}
                     other => panic!("{other:?}"),
                 }
             }
@@ -208,4 +210,26 @@ fn what_nobody_could_tell_is_asked_again_before_long() {
     assert!(!rig.repair.scans_again());
     rig.run(rig.now + RULES.retry * 10);
     assert_eq!(rig.repair.statistics().scans, scans, "and then it rests");
+}
+
+#[test]
+fn a_scan_ends_while_what_was_lost_is_still_asked_for() {
+    let mut rig = Rig {
+        shelf: Shelf((0..20).map(chunk).collect()),
+        repair: Repair::new(RULES, 0, 5),
+        now: Time::ZERO,
+        wake: Time::NEVER,
+        released: Vec::new(),
+        surplus: BTreeSet::new(),
+        settles: false,
+        is_silent: false,
+    };
+    rig.tell(RepairInput::Lost(chunk(100), Wanted::bare(3)));
+    rig.tell(RepairInput::Changed);
+    rig.run(Time::ZERO + Span::from_ms(50));
+    assert_eq!((rig.repair.statistics().scans, rig.repair.is_scanning()), (1, false));
+    assert_eq!(rig.repair.short(), Some(1), "and the loss is counted");
+    rig.tell(RepairInput::Draining(true));
+    rig.run(Time::ZERO + Span::from_ms(80));
+    assert!(!rig.repair.has_handed_over(), "it may be the last replica");
 }
