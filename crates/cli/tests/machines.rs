@@ -179,7 +179,7 @@ impl Played {
 /// Tells a target with a store what a target of the simulator was told, and gives what it heard and did.
 fn play(tape: &[TargetEntry], setup: TargetSetup) -> Vec<TargetEntry> {
     let start = tape.first().expect("it heard something").now;
-    let mut outbox = Outbox::new(None);
+    let mut outbox = Outbox::new(None, 0);
     let circumstances = Circumstances {
         members: 9,
         membership: Membership::Active,

@@ -70,6 +70,12 @@ impl Content {
         (parts.name(&bytes) == chunk).then_some(Content { chunk, bytes, parts: Some(parts) })
     }
 
+    /// The same content in other memory. That `bytes` are the same is the caller's word.
+    pub fn with_bytes(&self, bytes: Bytes) -> Content {
+        debug_assert_eq!(bytes, self.bytes, "the same bytes");
+        Content { chunk: self.chunk, bytes, parts: self.parts.clone() }
+    }
+
     /// The values of its parts, as far as they are known.
     pub fn parts(&self) -> Option<&Parts> {
         self.parts.as_ref()

@@ -36,6 +36,8 @@ pub struct MemberConfig {
     pub names: Option<NamesConfig>,
     /// Whether its targets scan what they hold when something has changed.
     pub repairs: bool,
+    /// Bytes of content that its targets keep in memory together, of what they have written or read of late; 0 for none.
+    pub cache_memory: u64,
     /// How long it waits for what.
     pub times: Times,
     /// None, but where a fault simulation tests itself.

@@ -29,6 +29,7 @@
 extern crate alloc;
 
 mod config;
+mod content_cache;
 mod effect;
 mod garbage;
 pub mod identity;
@@ -47,6 +48,7 @@ mod target;
 mod timers;
 
 pub use config::{CollectionRules, MemberConfig, NamesConfig, NetworkConfig, TargetSetup, Times};
+pub use content_cache::CacheStatistics;
 pub use effect::{Answer, Effect, Holders, Note, Pass};
 pub use input::{ChangeRequest, Input, Request, RequestNumber};
 pub use link::{Counters, Link, LinkEvent, PeerRefusal, PeerStatus};

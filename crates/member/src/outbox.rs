@@ -9,6 +9,7 @@ use slotcast_protocol::{
 use slotcast_store::Content;
 use slotcast_units::{Size, Time};
 
+use crate::content_cache::ContentCache;
 use crate::effect::Effect;
 use crate::link::Link;
 
@@ -67,12 +68,20 @@ pub struct Outbox {
     pub effects: Vec<Effect>,
     /// To other nodes.
     pub(crate) link: Option<Link>,
+    /// Content that the targets here have written or read of late.
+    pub(crate) cache: ContentCache,
 }
 
 impl Outbox {
-    /// Nothing is wanted. Without a link all initiators are here.
-    pub fn new(link: Option<Link>) -> Outbox {
-        Outbox { mail: VecDeque::new(), wants: Vec::new(), effects: Vec::new(), link }
+    /// Nothing is wanted. Without a link all initiators are here. So many bytes of content are kept in memory.
+    pub fn new(link: Option<Link>, cache_memory: u64) -> Outbox {
+        Outbox {
+            mail: VecDeque::new(),
+            wants: Vec::new(),
+            effects: Vec::new(),
+            link,
+            cache: ContentCache::new(cache_memory),
+        }
     }
 
     /// A target says something to the initiator of a request.

@@ -54,6 +54,7 @@ fn member(map: &ClusterMap, mistake: Option<Mistake>) -> Member {
         groups: map.groups().expect("targets for a group"),
         initiator: Rules::of_cluster(map).initiator(0),
         first_serial: 0,
+        cache_memory: 0,
         links: None,
         network: Some(network),
         names: None,

@@ -24,6 +24,7 @@ fn member() -> (Member, Vec<(TargetId, OpId)>) {
         initiator: rules.initiator(0),
         groups,
         first_serial: 0,
+        cache_memory: 0,
         links: None,
         network: None,
         names: None,

@@ -121,7 +121,9 @@ pub use content_stream::ContentError;
 pub use digests::{Checksum, Digests};
 pub use disk::{Disk, DiskResult, Done, Report};
 pub use folder::{Folder, FolderError, Refusal};
-pub use limits::{BODY_MEMORY, BODY_SIZES, HEADER_SIZES, Limits, MIN_RATE, MIN_TIMEOUT};
+pub use limits::{
+    BODY_MEMORY, BODY_SIZES, CACHE_MEMORY, HEADER_SIZES, Limits, MIN_RATE, MIN_TIMEOUT,
+};
 pub use network::measure;
 pub use node::{Hosting, Machines, Node, NodeConfig, StartError};
 pub use objects::{
@@ -135,5 +137,5 @@ pub use register::RegisterError;
 pub use rosters::RostersError;
 pub use rows::{Rows, RowsReport, RowsResult};
 pub use slotcast_member::identity::{ClusterId, Seat};
-pub use slotcast_member::{Holders, QueueRule, TargetLoad, TargetStatus};
+pub use slotcast_member::{CacheStatistics, Holders, QueueRule, TargetLoad, TargetStatus};
 pub use slotcast_object::{Address, NoAddress, list};

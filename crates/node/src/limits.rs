@@ -36,10 +36,19 @@ pub struct Limits {
     pub body_memory: Option<Size>,
     /// Requests that may wait for some of that memory, 1024 unless given.
     pub waiting: Option<u32>,
+    /// Memory for content that the targets have written or read of late, 128 MiB unless given.
+    pub cache_memory: Option<Size>,
     /// From one round of the collection of garbage to the next, 15 minutes unless given.
     pub collect_every: Option<Span>,
     /// How long a day of the lifecycle of objects is, 24 hours unless given: tests do not wait so long.
     pub lifecycle_day: Option<Span>,
+}
+
+impl Limits {
+    /// Bytes of memory for content.
+    pub(crate) fn cache_memory(&self) -> u64 {
+        self.cache_memory.unwrap_or(Size::from_mib(128)).as_bytes()
+    }
 }
 
 /// How connections are served: limits with their defaults.
@@ -96,6 +105,9 @@ pub const MIN_TIMEOUT: Span = Span::from_secs(1);
 
 /// How much memory bodies may be given. With less, chunks of 8 MiB and the lists that name them do not fit.
 pub const BODY_MEMORY: RangeInclusive<Size> = Size::from_mib(32)..=Size::from_mib(1 << 20);
+
+/// How much memory content that was written or read of late may be given.
+pub const CACHE_MEMORY: RangeInclusive<Size> = Size::ZERO..=Size::from_mib(1 << 20);
 
 /// How large a put may be allowed to be.
 pub const BODY_SIZES: RangeInclusive<Size> = Size::from_bytes(1)..=Size::from_bytes(1 << 60);

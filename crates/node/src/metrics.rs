@@ -10,7 +10,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use crate::cluster_metrics::{self, ClusterState};
 use crate::http_metrics::HttpMetrics;
-use crate::status::{NetworkStatus, NodeStatus, TARGET_STATES, Target};
+use crate::status::{Cache, NetworkStatus, NodeStatus, TARGET_STATES, Target};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Labels {
@@ -183,6 +183,20 @@ fn register_gauges(registry: &mut Registry, status: &NodeStatus) {
     });
 }
 
+fn register_cache(registry: &mut Registry, cache: &Cache) {
+    let bytes = Gauge::<i64>::default();
+    bytes.set(i64::try_from(cache.bytes).unwrap_or(i64::MAX));
+    let help = "Content in memory that the targets have written or read of late";
+    registry.register_with_unit("cache", help, Unit::Bytes, bytes);
+    let mut counter = |name: &str, help: &str, value: u64| {
+        let counter = Counter::<u64>::default();
+        counter.inc_by(value);
+        registry.register(name, help, counter);
+    };
+    counter("cache_hits", "Gets of chunks that were answered from memory", cache.hits);
+    counter("cache_misses", "Gets of chunks for which a disk was read", cache.misses);
+}
+
 /// Of every target of a node, of its network, of the cluster as it knows it, and of HTTP.
 pub(crate) fn text(
     status: &NodeStatus,
@@ -204,6 +218,7 @@ pub(crate) fn text(
         registry.register("under_replicated_chunks", help, gauge);
     }
     register_counters(&mut registry, status);
+    register_cache(&mut registry, &status.cache);
     cluster_metrics::register(&mut registry, cluster);
     if let Some(network) = &status.network {
         register_network(&mut registry, network);

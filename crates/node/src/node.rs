@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use slotcast_member::{
-    ChangeRequest, ClusterMap, CollectionStatus, Holders, Member, StorageTarget, Tape,
-    TargetStatus, WindowEvent,
+    CacheStatistics, ChangeRequest, ClusterMap, CollectionStatus, Holders, Member, StorageTarget,
+    Tape, TargetStatus, WindowEvent,
 };
 use slotcast_object::{Guard, Key, NameAnswer, NameRequest, Voter, Voters};
 use slotcast_protocol::{ChunkId, Claim, GroupId, MAX_REPLICAS, TargetId};
@@ -241,6 +241,11 @@ impl Node {
     /// [`Member::under_replicated`].
     pub fn under_replicated(&self) -> Receiver<Option<u64>> {
         self.look(|member, now| member.under_replicated(now))
+    }
+
+    /// How often gets were answered from memory.
+    pub fn cache(&self) -> Receiver<CacheStatistics> {
+        self.look(|member, _| member.cache_statistics())
     }
 
     /// Takes what has become of the windows of its targets since this was last asked, with the present, and counts what was

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use slotcast_member::map::name_of;
-use slotcast_member::{Counters, MembershipStatus, PeerStatus, TargetStatus};
+use slotcast_member::{CacheStatistics, Counters, MembershipStatus, PeerStatus, TargetStatus};
 use slotcast_protocol::Membership;
 use slotcast_store::{DiskError, StoreStatus};
 use slotcast_units::{Rate, Span};
@@ -53,12 +53,26 @@ pub struct NodeStatus {
     pub under_replicated_chunks: Option<u64>,
     /// Its targets, in order.
     pub targets: Vec<Target>,
+    /// Content that they keep in memory together.
+    #[serde(default)]
+    pub cache: Cache,
     /// Puts and gets over HTTP, of all clients of this node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestCounts>,
     /// Its part in a cluster of several processes; none of one in one process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkStatus>,
+}
+
+/// Content in the memory of a node.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Cache {
+    /// Bytes at present.
+    pub bytes: u64,
+    /// Gets of chunks from the targets here that were answered from memory, since the start.
+    pub hits: u64,
+    /// Gets for which a disk was read.
+    pub misses: u64,
 }
 
 /// The other nodes, and what was said to them and heard.
@@ -257,7 +271,9 @@ impl NodeStatus {
         let targets = node.status().await.ok()?;
         let network = node.network().await.ok()?;
         let under_replicated_chunks = node.under_replicated().await.ok()?;
+        let CacheStatistics { bytes, hits, misses } = node.cache().await.ok()?;
         Some(NodeStatus {
+            cache: Cache { bytes, hits, misses },
             version: env!("CARGO_PKG_VERSION").into(),
             under_replicated_chunks,
             targets: targets.iter().map(|of| Target::new(of, node.folder(of.target))).collect(),

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use clap::Args;
-use slotcast_node::{BODY_MEMORY, BODY_SIZES, HEADER_SIZES, Limits, MIN_TIMEOUT};
+use slotcast_node::{BODY_MEMORY, BODY_SIZES, CACHE_MEMORY, HEADER_SIZES, Limits, MIN_TIMEOUT};
 use slotcast_units::{Size, Span};
 
 /// Limits of HTTP.
@@ -44,6 +44,10 @@ pub(crate) struct HttpOptions {
     #[arg(long, value_name = "N", conflicts_with = "config")]
     waiting: Option<u32>,
 
+    /// Memory for chunks that were written or read of late, so that gets of them read no disk; 0 for none [default: 128MiB]
+    #[arg(long, value_name = "SIZE", value_parser = size(CACHE_MEMORY), conflicts_with = "config")]
+    cache_memory: Option<Size>,
+
     /// A name by which browsers may reach the node, besides its addresses, localhost, names without a dot and that of
     /// this machine; may be given several times
     #[arg(long = "host-name", value_name = "NAME")]
@@ -67,6 +71,7 @@ impl HttpOptions {
             body_size: self.body_size,
             body_memory: self.body_memory,
             waiting: self.waiting,
+            cache_memory: self.cache_memory,
             ..limits
         }
     }

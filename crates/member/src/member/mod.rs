@@ -24,6 +24,7 @@ use slotcast_store::Work;
 use slotcast_units::{Size, Span, Time};
 
 use crate::config::{MemberConfig, Times};
+use crate::content_cache::CacheStatistics;
 use crate::effect::{Answer, Effect};
 use crate::garbage::Garbage;
 use crate::input::{Input, Request, RequestNumber};
@@ -129,7 +130,7 @@ impl Member {
             finder,
             finding: BTreeMap::new(),
             timers: Timers::default(),
-            outbox: Outbox::new(link),
+            outbox: Outbox::new(link, config.cache_memory),
             initiator_effects: Vec::new(),
             events: Vec::new(),
             changing: BTreeSet::new(),
@@ -256,6 +257,11 @@ impl Member {
     /// The work of a target that [`Effect::Work`] was about.
     pub fn take_work(&mut self, target: TargetId) -> Option<Work> {
         self.targets.get_mut(&target)?.take_work()
+    }
+
+    /// How often gets were answered from memory.
+    pub fn cache_statistics(&self) -> CacheStatistics {
+        self.outbox.cache.statistics()
     }
 
     /// Its targets.

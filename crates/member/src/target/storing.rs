@@ -1,7 +1,7 @@
 //! A target's negotiator and its store: chunks that come are written, chunks that are asked for are read.
 
 use slotcast_protocol::{
-    AckOutcome, Claim, Message, RepairInput, RequestId, TargetEffect,
+    AckOutcome, ChunkId, Claim, Message, RepairInput, RequestId, TargetEffect,
     TargetInput as NegotiatorInput, Wanted,
 };
 use slotcast_store::{Content, Effect as StoreEffect, Input as StoreInput, ReadError, Ticket};
@@ -91,7 +91,10 @@ impl StorageTarget {
         outbox: &mut Outbox,
     ) {
         match (self.asked.remove(&ticket), result) {
-            (Some(Asker::Request(request)), result) => self.read(now, request, result),
+            (Some(Asker::Request(request)), result) => {
+                let _ = result.as_ref().inspect(|content| outbox.cache.keep_read(content));
+                self.read(now, request, result);
+            }
             (Some(Asker::Raise(request, wanted)), Ok(content)) => {
                 self.put(request, content, Some(wanted));
             }
@@ -116,6 +119,13 @@ impl StorageTarget {
         {
             self.read.insert(request, content);
         }
+    }
+
+    /// The content of a chunk that is stored here, if it is in memory. What could not be read when that was last tried is
+    /// read again, so that it is known whether that goes well.
+    fn in_memory(&self, chunk: &ChunkId, outbox: &mut Outbox) -> Option<Content> {
+        let is_held = self.is_open() && self.store.holds(chunk);
+        is_held.then(|| outbox.cache.get(chunk)).flatten()
     }
 
     fn put(&mut self, request: RequestId, content: Content, wanted: Option<Wanted>) {
@@ -175,16 +185,25 @@ impl StorageTarget {
                     Some(content) if self.tells_early(&content) => {
                         self.tell(now, NegotiatorInput::Written { request, stable: true });
                     }
-                    Some(content) => self.put(request, content, wanted),
+                    Some(content) => {
+                        outbox.cache.keep_written(&content);
+                        self.put(request, content, wanted);
+                    }
                     None => self.tell(now, NegotiatorInput::Written { request, stable: false }),
                 }
             }
             TargetEffect::Raise { request, chunk, wanted } => {
                 self.keep(now, &chunk);
+                if let Some(content) = self.in_memory(&chunk, outbox) {
+                    return self.put(request, content, Some(wanted));
+                }
                 let ticket = self.ticket(Asker::Raise(request, wanted));
                 self.store.handle(StoreInput::Get(ticket, chunk), &mut self.store_effects);
             }
             TargetEffect::Read { request, chunk, .. } => {
+                if let Some(content) = self.in_memory(&chunk, outbox) {
+                    return self.read(now, request, Ok(content));
+                }
                 let ticket = self.ticket(Asker::Request(request));
                 self.store.handle(StoreInput::Get(ticket, chunk), &mut self.store_effects);
             }

@@ -17,7 +17,9 @@ use super::key_file::{ClusterKeys, Encryption, KeysError};
 use super::map_file::{map_text, read_map};
 use super::map_source::MapSource;
 use crate::label;
-use crate::limits::{BODY_MEMORY, BODY_SIZES, HEADER_SIZES, Limits, MIN_RATE, MIN_TIMEOUT};
+use crate::limits::{
+    BODY_MEMORY, BODY_SIZES, CACHE_MEMORY, HEADER_SIZES, Limits, MIN_RATE, MIN_TIMEOUT,
+};
 use crate::whole_file::write_whole;
 
 #[derive(Deserialize)]
@@ -42,6 +44,7 @@ struct File {
     body_size: Option<Spanned<String>>,
     body_memory: Option<Spanned<String>>,
     waiting: Option<Spanned<u32>>,
+    cache_memory: Option<Spanned<String>>,
     collect_every: Option<Spanned<String>>,
     lifecycle_day: Option<Spanned<String>>,
     target: Spanned<Vec<TargetEntry>>,
@@ -286,6 +289,7 @@ fn limits(source: &Source, file: &File) -> Result<Limits> {
         body_size: size(source, "body_size", &file.body_size, BODY_SIZES)?,
         body_memory: size(source, "body_memory", &file.body_memory, BODY_MEMORY)?,
         waiting: file.waiting.as_ref().map(|n| *n.get_ref()),
+        cache_memory: size(source, "cache_memory", &file.cache_memory, CACHE_MEMORY)?,
         collect_every: timeout("collect_every", &file.collect_every)?,
         lifecycle_day: timeout("lifecycle_day", &file.lifecycle_day)?,
     })

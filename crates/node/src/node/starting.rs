@@ -14,7 +14,7 @@ use slotcast_member::{CollectionRules, Links, MemberConfig, NamesConfig, QueueRu
 use slotcast_object::Rosters;
 use slotcast_protocol::{GroupMap, InitiatorConfig, LayoutError, TargetConfig, TargetId, Timing};
 use slotcast_transport::Versions;
-use slotcast_units::Rate;
+use slotcast_units::{Rate, Size};
 
 use super::Node;
 use super::opening::{Opened, open_targets};
@@ -142,6 +142,8 @@ pub(super) struct Parts<'a> {
     /// Whether all that its member hears and does is kept.
     is_taped: bool,
     pub(super) repairs: bool,
+    /// Bytes of content that its targets keep in memory.
+    cache_memory: u64,
     /// Where it is kept who votes on names; none of a node without names.
     names: Option<Voting>,
 }
@@ -257,7 +259,10 @@ impl Node {
         let hosting = Hosting {
             folders: config.folders.clone(),
             segment_size: config.segment_size,
-            limits: config.limits,
+            limits: Limits {
+                cache_memory: Some(Size::from_bytes(config.limits.cache_memory())),
+                ..config.limits
+            },
             disk_rates: BTreeMap::new(),
             queue: rules.queue,
             records: false,
@@ -302,6 +307,7 @@ impl Node {
                 (hosting.folders.iter().map(open).collect(), None)
             }
         };
+        let cache_memory = hosting.limits.cache_memory.map_or(0, Size::as_bytes);
         let targets = (0..).zip(hosting.folders.iter().zip(targets));
         let parts = Parts {
             targets: targets.map(|(n, (path, config))| (TargetId(n), &**path, config)).collect(),
@@ -319,6 +325,7 @@ impl Node {
             records: hosting.records,
             is_taped: false,
             repairs: hosting.repairs,
+            cache_memory,
             names,
         };
         Node::run(Clock::start(), parts, None)
@@ -373,6 +380,7 @@ impl Node {
             records: false,
             is_taped,
             repairs: true,
+            cache_memory: file.limits.cache_memory(),
             names: Some(Voting::Map),
         };
         Node::run(clock, parts, Some(file))
@@ -407,6 +415,7 @@ impl Node {
         let network = network.transpose()?;
         let sockets = network.as_ref().map(Network::counters);
         let Parts { groups, initiator, first_serial, links, repairs, register, rules, .. } = parts;
+        let cache_memory = parts.cache_memory;
         let config = MemberConfig {
             node: initiator.id.0,
             began: clock.began(),
@@ -424,6 +433,7 @@ impl Node {
             }),
             names,
             repairs,
+            cache_memory,
             mistake: None,
         };
         let (open, opened) = bounded(1);

@@ -119,6 +119,8 @@ pub(super) struct Plan {
     pub(super) buckets: u64,
     /// From one round of collection to the next, if there are any.
     pub(super) collect_every: Option<Span>,
+    /// Bytes of content that a node keeps in memory.
+    cache_memory: u64,
     pub(super) mistake: Option<Mistake>,
 }
 
@@ -148,6 +150,15 @@ impl NamesPlan {
             stalled: some(chance, 2),
             slow: some(chance, 2),
         })
+    }
+}
+
+/// In a third of the seeds nodes keep no content in memory, in a third a few chunks, and in a third all.
+fn cache_memory(chance: &mut Stream) -> u64 {
+    match chance.below(3) {
+        0 => 0,
+        1 => 1 << (14 + chance.below(5)),
+        _ => 64 << 20,
     }
 }
 
@@ -278,6 +289,7 @@ impl Plan {
             },
             names: NamesPlan::new(&mut streams.stream("names-plan", 0)),
             buckets: some(&mut streams.stream("removals-plan", 0), 40),
+            cache_memory: cache_memory(&mut streams.stream("cache-plan", 0)),
             collect_every: collect_every(&mut streams.stream("collection-plan", 0)),
             mistake,
         }
@@ -335,6 +347,7 @@ impl Plan {
             groups,
             initiator: rules.initiator(node),
             first_serial: incarnation << 16,
+            cache_memory: self.cache_memory,
             links: None,
             network: Some(NetworkConfig {
                 map: map.clone(),
