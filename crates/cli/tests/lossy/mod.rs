@@ -147,7 +147,9 @@ impl Store {
     pub(crate) fn try_start(&self) -> bool {
         let log = fs::File::create(self.log()).expect("room");
         let mut process = Command::new(env!("CARGO_BIN_EXE_slotcast"))
-            .args(["serve", "--s3", "off", "--listen", "127.0.0.1:0", "--data"])
+            // What is in memory would hide what is on the disk.
+            .args(["serve", "--cache-memory", "0B"])
+            .args(["--s3", "off", "--listen", "127.0.0.1:0", "--data"])
             .arg(self.disk.path())
             .args(self.arguments())
             .stdout(log.try_clone().expect("a file"))
