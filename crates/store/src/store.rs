@@ -229,7 +229,8 @@ struct Sealing {
 
 #[derive(Debug)]
 struct Reading {
-    ticket: Ticket,
+    /// Nobody waits for what is only read back.
+    ticket: Option<Ticket>,
     chunk: ChunkId,
     place: Place,
     length: u32,
@@ -262,6 +263,8 @@ pub struct Store {
     compactions: u64,
     /// Chunks that were found so, since a read went well.
     unread_in_a_row: u32,
+    /// Chunks that were written anew since they could not be read, and then could not be read again, since one could.
+    unread_again: u32,
     reading: BTreeMap<OpId, Reading>,
     last_op: u64,
     last_sequence: u64,
@@ -299,6 +302,7 @@ impl Store {
             compaction: None,
             compactions: 0,
             unread_in_a_row: 0,
+            unread_again: 0,
             reading: BTreeMap::new(),
             last_op: 0,
             last_sequence: 0,
@@ -334,6 +338,11 @@ impl Store {
     /// Whether it knows of every chunk that is here: all segments could be read when it was opened.
     pub fn knows_all(&self) -> bool {
         self.statistics.unreadable_segments == 0
+    }
+
+    /// Whether the last chunk that was read could be read, or none was.
+    pub fn reads_well(&self) -> bool {
+        self.unread_in_a_row == 0
     }
 
     /// Whether the chunk is stored here, on stable storage.

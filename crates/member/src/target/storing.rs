@@ -121,10 +121,10 @@ impl StorageTarget {
         }
     }
 
-    /// The content of a chunk that is stored here, if it is in memory. What could not be read when that was last tried is
-    /// read again, so that it is known whether that goes well.
+    /// The content of a chunk that is stored here, if it is in memory. A disk that could not read something when that was last
+    /// tried is asked, so that it is found out soon if it cannot read any more.
     fn in_memory(&self, chunk: &ChunkId, outbox: &mut Outbox) -> Option<Content> {
-        let is_held = self.is_open() && self.store.holds(chunk);
+        let is_held = self.is_open() && self.store.reads_well() && self.store.holds(chunk);
         is_held.then(|| outbox.cache.get(chunk)).flatten()
     }
 

@@ -86,8 +86,11 @@ impl Cluster {
                 self.report.violated(format!("at {now} node {node} tells a client its roots"));
             }
             NameAnswer::Failed(failure) => {
-                // What nobody named any more may be gone before it gets another name.
-                if failure == NameFailure::Unknown || !self.names.is_copying(ask) {
+                // What nobody named any more may be gone before it gets another name; and a disk that fails may have given
+                // up some of it a moment ago.
+                let may_miss = self.names.is_copying(ask)
+                    || failure == NameFailure::Missing && self.has_dead();
+                if failure == NameFailure::Unknown || !may_miss {
                     self.check_name_failed(now, node, ask, &failure.to_string());
                 }
                 let of = &mut self.names.asks[ask];

@@ -12,7 +12,8 @@ use crate::record::HEADER;
 /// How often a read is tried that fails, one right after the other.
 pub(crate) const TRIES: u8 = 3;
 
-/// So many reads that failed for good, and none in between that went well: the disk is taken for broken.
+/// So many reads that failed for good, and none in between that went well: the disk is taken for broken. So many of what was
+/// written anew, whatever else went well, say the same.
 const TOO_MANY: u32 = 8;
 
 /// Reads the content of the record at `place`.
@@ -30,7 +31,24 @@ impl Store {
         let Some(live) = self.index.find(&chunk) else {
             return effects.push(Effect::NotFetched(ticket, ReadError::NotFound));
         };
-        let (place, length) = (live.place, live.length);
+        self.read_content((live.place, live.length), chunk, Some(ticket), effects);
+    }
+
+    /// A chunk was written anew that could not be read: it is read back at once. A disk that takes what it cannot give back
+    /// would otherwise count as one more replica until somebody asks for that chunk.
+    pub(super) fn read_back(&mut self, chunk: ChunkId, effects: &mut Vec<Effect>) {
+        if let Some(live) = self.index.find(&chunk) {
+            self.read_content((live.place, live.length), chunk, None, effects);
+        }
+    }
+
+    fn read_content(
+        &mut self,
+        (place, length): (Place, u32),
+        chunk: ChunkId,
+        ticket: Option<Ticket>,
+        effects: &mut Vec<Effect>,
+    ) {
         let op = self.ask(content_at(place, length), effects);
         self.reading.insert(op, Reading { ticket, chunk, place, length, tries: 1 });
     }
@@ -45,10 +63,13 @@ impl Store {
         match result {
             Ok(Output::Content(content)) if content.chunk() == chunk => {
                 self.can_read(chunk, place);
-                effects.push(Effect::Fetched(ticket, content));
+                match ticket {
+                    Some(ticket) => effects.push(Effect::Fetched(ticket, content)),
+                    None => self.unread_again = 0,
+                }
             }
             Ok(_) => {
-                effects.push(Effect::NotFetched(ticket, ReadError::Corrupt));
+                effects.extend(ticket.map(|of| Effect::NotFetched(of, ReadError::Corrupt)));
                 self.lose(chunk, place, effects);
             }
             Err(DiskError::Failed) if tries < TRIES => {
@@ -57,7 +78,8 @@ impl Store {
                 self.reading.insert(op, reading);
             }
             Err(error) => {
-                effects.push(Effect::NotFetched(ticket, ReadError::Disk));
+                effects.extend(ticket.map(|of| Effect::NotFetched(of, ReadError::Disk)));
+                self.unread_again += u32::from(ticket.is_none());
                 self.cannot_read((chunk, place), error, effects);
             }
         }
@@ -88,7 +110,8 @@ impl Store {
             self.unread_in_a_row += 1;
         }
         let is_writing = matches!(self.status(), StoreStatus::Open | StoreStatus::Full);
-        if self.unread_in_a_row >= TOO_MANY && is_writing {
+        let unread = self.unread_in_a_row.max(self.unread_again);
+        if unread >= TOO_MANY && is_writing {
             self.stop_writing(error, effects);
         }
     }

@@ -211,6 +211,9 @@ impl Store {
                 if now != Some(before.place) {
                     // What could not be read there is not needed any more.
                     self.index.segments.release(before.place.segment);
+                    if record.kind == Kind::Put {
+                        self.read_back(record.chunk, effects);
+                    }
                 }
             }
             let ticket = match asker {

@@ -293,6 +293,7 @@ fn what_cannot_be_read_keeps_its_claim() {
     rig.get(5);
     rig.settle();
     assert_eq!(rig.store.claim(&chunk), None);
+    rig.disk.faults.read_content = OpFaults::default();
     rig.put_claimed(5, None, Claim::Names);
     rig.settle();
     let stored = (rig.stored_for(&chunk), rig.store.claim(&chunk));
