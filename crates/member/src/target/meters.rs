@@ -2,9 +2,11 @@
 
 use alloc::collections::BTreeMap;
 
-use slotcast_protocol::{DiskMeter, LinkMeter, TargetInput};
+use slotcast_protocol::{DiskMeter, InitiatorId, TargetInput};
 use slotcast_store::{Op, OpId};
 use slotcast_units::{Rate, Size, Span, Time};
+
+use super::incoming::IncomingRate;
 
 /// How long a disk may need for what waits for it before initiators are asked to wait, if they are to wait by
 /// what was measured.
@@ -24,7 +26,7 @@ pub(super) struct Meters {
     reads: DiskMeter,
     /// Those of repair again: what it reads is seldom read, and comes from the disk.
     repair_reads: DiskMeter,
-    link: LinkMeter,
+    link: IncomingRate,
     queue: QueueRule,
     /// Reads of chunks and writes under way.
     under_way: BTreeMap<OpId, Work>,
@@ -53,7 +55,7 @@ impl Meters {
             disk: DiskMeter::new(disk),
             reads: DiskMeter::new(disk),
             repair_reads: DiskMeter::new(disk),
-            link: LinkMeter::new(link),
+            link: IncomingRate::new(link),
             queue,
             under_way: BTreeMap::new(),
             told_disk: disk,
@@ -121,9 +123,14 @@ impl Meters {
         None
     }
 
-    /// A chunk of `size` came over the link in `took`, from its first byte to its last.
-    pub(super) fn came(&mut self, size: Size, took: Span) -> Option<TargetInput<'static>> {
-        self.link.came(size, took);
+    /// A chunk of `size` came from `sender` in `took`, from its first byte to its last.
+    pub(super) fn came(
+        &mut self,
+        now: Time,
+        sender: InitiatorId,
+        (size, took): (Size, Span),
+    ) -> Option<TargetInput<'static>> {
+        self.link.came(now, sender, (size, took));
         let rate = self.link.rate();
         if !differs(self.told_link, rate) {
             return None;

@@ -8,6 +8,7 @@
 
 mod disk_watch;
 mod holdings;
+mod incoming;
 mod load;
 mod log;
 mod meters;
@@ -235,7 +236,9 @@ impl StorageTarget {
             }
             TargetInput::Received(request, content, took) => {
                 let size = Size::from_bytes(content.bytes().len() as u64);
-                let rate = took.and_then(|took| self.meters.as_mut()?.came(size, took));
+                let rate = took.and_then(|took| {
+                    self.meters.as_mut()?.came(now, request.initiator, (size, took))
+                });
                 if let Some(rate) = rate {
                     self.tell(now, rate);
                 }

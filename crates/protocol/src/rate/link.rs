@@ -28,6 +28,13 @@ impl LinkMeter {
         }
     }
 
+    /// The same, on which `first` is expected until chunks show another rate.
+    pub fn starting(granted: Rate, first: Rate) -> LinkMeter {
+        let new = LinkMeter::new(granted);
+        let slowest = granted.split(1000).max(Rate::from_bps(1));
+        LinkMeter { weighed: Weighed::new(first, MEMORY, slowest, granted), ..new }
+    }
+
     /// `size` came in `took`, from its first byte to its last.
     pub fn came(&mut self, size: Size, took: Span) {
         self.weighed.add(size, took.max(self.granted.time_for(size)));
