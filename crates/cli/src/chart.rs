@@ -9,7 +9,7 @@ use crate::format::{align_right, figure, table};
 const HEIGHT: usize = 8;
 
 /// Parts of a full block, from the bottom.
-const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+pub(crate) const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// Shades of a heat map.
 const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];

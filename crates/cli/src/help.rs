@@ -16,7 +16,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         &["status", "top", "job", "gc", "user", "cluster", "target", "key", "bench", "doctor"],
     ),
     ("Simulate", &["plan", "sim", "sweep", "tune", "compare", "explain"]),
-    ("Check", &["reproduce", "parity", "fuzz"]),
+    ("Check", &["reproduce", "parity", "fuzz", "drill"]),
     ("Help", &["help", "man", "completions"]),
 ];
 
@@ -35,6 +35,7 @@ Examples:
   slotcast explain disk.rate                   one of those in full
   slotcast parity experiments/parity.toml      the simulator and real disks, side by side
   slotcast fuzz --seeds 2000                   faults, simulated on the code that runs in production
+  slotcast drill cp-rmnode                     a job on real processes, while a node is lost
 
 Exit status:
   0  all is well

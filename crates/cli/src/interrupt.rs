@@ -23,8 +23,23 @@ pub(crate) fn stop_at_ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
             exit(i32::from(INTERRUPTED));
         }
     };
+    listen(handler)?;
+    Ok(stop)
+}
+
+/// True once Ctrl-C was pressed, however often, for a command that ends soon after and has processes to stop first.
+///
+/// # Errors
+/// If somebody else listens for it already.
+pub(crate) fn asked_to_stop() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let asked = Arc::clone(&stop);
+    listen(move || asked.store(true, Ordering::Relaxed))?;
+    Ok(stop)
+}
+
+fn listen(handler: impl FnMut() + Send + 'static) -> Result<(), Failure> {
     ctrlc::set_handler(handler).map_err(|error| {
         Failure::Input(InputError::plain(format!("cannot listen for Ctrl-C: {error}")))
-    })?;
-    Ok(stop)
+    })
 }

@@ -10,6 +10,7 @@ mod chart;
 mod claims_page;
 mod compare;
 mod documents;
+mod drill;
 mod explain;
 mod failure;
 mod format;
@@ -84,6 +85,7 @@ enum Command {
     Plan(plan::Arguments),
     Explain(explain::Arguments),
     Fuzz(fuzz::Arguments),
+    Drill(Box<drill::Arguments>),
     Completions(documents::Completions),
     Man(documents::Man),
 }
@@ -126,6 +128,7 @@ fn main() -> ExitCode {
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
+        Command::Drill(arguments) => drill::run(&arguments),
         Command::Completions(arguments) => documents::completions(&arguments, Cli::command()),
         Command::Man(arguments) => documents::man(&arguments, help::grouped(Cli::command())),
     };

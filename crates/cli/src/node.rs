@@ -25,7 +25,7 @@ mod many;
 pub(crate) mod mb;
 pub(crate) mod mv;
 mod names;
-mod place;
+pub(crate) mod place;
 pub(crate) mod put;
 pub(crate) mod rb;
 pub(crate) mod rm;

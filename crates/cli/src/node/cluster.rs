@@ -178,7 +178,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
 /// What is wrong with a file or a map, as every command shows it.
 #[expect(clippy::boxed_local, reason = "errors are passed on in boxes")]
-pub(super) fn wrong_file(error: Box<FileError>) -> Box<InputError> {
+pub(crate) fn wrong_file(error: Box<FileError>) -> Box<InputError> {
     let FileError { file, text, span, message, help } = *error;
     let error = match span {
         Some(span) => InputError::in_file(&file, &text, span, message),
