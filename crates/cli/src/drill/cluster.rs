@@ -344,6 +344,14 @@ impl Cluster {
         Ok(found.map_err(Failure::from)?.map)
     }
 
+    /// Frees what was deleted: otherwise each round has more to repair than the one before.
+    pub(super) fn collect_garbage(&self) -> Result<(), Trouble> {
+        let Some(node) = self.nodes.first() else { return Ok(()) };
+        let (node, patience) = (format!("127.0.0.1:{}", node.port), self.patience.as_secs());
+        let timeout = format!("{}s", patience.max(1));
+        self.command(&["gc", "run", "--timeout", &timeout, "--node", &node]).map(drop)
+    }
+
     /// Kills node `number`, and takes it out of the map.
     pub(super) fn lose_node(&mut self, number: u32) -> Result<(), Trouble> {
         // It is no node of ours any more, and killed by being dropped.

@@ -271,7 +271,7 @@ impl Rounds<'_> {
         for bucket in ["src", "dst"] {
             self.remove(&format!("{bucket}-{}", round.round))?;
         }
-        Ok(())
+        self.cluster.collect_garbage()
     }
 
     /// Removes a bucket with all that is in it.
