@@ -58,7 +58,7 @@ Columns:
   at        when the fault came, after the beginning of the job
   goes on   from the fault to the next object at the destination; - if all were there
   verified  from the beginning of the job until it has compared both ends
-  before    objects a second until the fault
+  before    objects a second until the fault, or the last object if that came first
   dip       the lowest rate over half a second after it, and how much less that is
   back      from the fault until that rate, after its lowest, is 80 % of the one before; - if all was there first
 

@@ -17,7 +17,7 @@ pub(super) struct Dip {
     pub(super) objects_before: u64,
     /// Milliseconds from the fault to the next object; none if all were there already.
     pub(super) going_on_ms: Option<u64>,
-    /// Objects a second from the beginning of the job to the fault.
+    /// Objects a second from the beginning of the job to the fault, or to the last object if that came first.
     pub(super) before_per_s: f64,
     /// The lowest rate over half a second after the fault, while objects were to come.
     pub(super) dip_per_s: Option<f64>,
@@ -54,11 +54,11 @@ pub(super) fn complete_ms(samples: &[Sample]) -> u64 {
 pub(super) fn of(samples: &[Sample], fault_ms: u64) -> Dip {
     let there = samples.iter().take_while(|sample| sample.at_ms <= fault_ms).last();
     let objects_before = there.map_or(0, |sample| sample.objects);
-    let before_per_s = rate(samples, 0, fault_ms);
+    let complete = complete_ms(samples);
+    let before_per_s = rate(samples, 0, fault_ms.min(complete));
     let mut after = samples.iter().skip_while(|sample| sample.at_ms <= fault_ms);
     let next = after.find(|sample| sample.objects > objects_before);
     let going_on_ms = next.map(|sample| sample.at_ms - fault_ms);
-    let complete = complete_ms(samples);
     let mut dip = Dip { objects_before, going_on_ms, before_per_s, ..Dip::default() };
     if going_on_ms.is_none() || before_per_s <= 0.0 {
         return dip;
@@ -127,6 +127,7 @@ mod tests {
     fn a_fault_after_the_last_object_does_nothing() {
         let dip = of(&samples(&[vec![10; 10], vec![0; 10]].concat()), 1500);
         assert_eq!((dip.objects_before, dip.going_on_ms, dip.dip_percent), (100, None, None));
+        assert!((dip.before_per_s - 100.0).abs() < 20.0, "{dip:?}");
         assert_eq!(of(&[], 0), Dip::default());
     }
 }

@@ -169,11 +169,11 @@ impl Rounds<'_> {
         self.bar.begin(format!("round {number}: objects are put"), count.into());
         let put = || self.bar.advance(1);
         let bytes = objects.put(&self.asker, &source, patience, put)?;
-        let size = bytes as f64 / f64::from(1 << 20);
-        self.say(
-            number,
-            &format!("{count} objects of {size:.1} MiB in all are in slot://{source}"),
-        )?;
+        let size = match bytes {
+            0..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
+            _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+        };
+        self.say(number, &format!("{count} objects of {size} in all are in slot://{source}"))?;
 
         let watch = Watch::new(new_job()?, destination.clone());
         let fault_ms = self.copied(number, (&source, &destination), &watch, (moment, fault))?;
