@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use slotcast_lab::InputError;
-use slotcast_node::access::{AccessConfig, Demand, MasterKey, MasterKeySource};
+use slotcast_node::access::{AccessConfig, Demand, MasterKeySource, MasterKeys};
 use slotcast_node::audit::Audit;
 use slotcast_node::http::{Front, Gateway};
 use slotcast_node::tls::Tls;
@@ -33,7 +33,7 @@ pub(crate) struct SecurityOptions {
     open_metrics: bool,
 
     /// What secret keys of users are sealed with, in a file that only its owner can read; SLOTCAST_MASTER_KEY has it
-    /// otherwise, or `master-key` in the folder of the store
+    /// otherwise, or `master-key` in the folder of the store. `slotcast key master` rotates it
     #[arg(long, value_name = "FILE")]
     master_key: Option<PathBuf>,
 
@@ -73,14 +73,14 @@ impl SecurityOptions {
     fn master_key(&self, data: Option<&Path>) -> Result<MasterKeySource, Failure> {
         let help = "`slotcast key` prints one; all nodes of a cluster have the same";
         let found = match (&self.master_key, variable(MASTER_KEY)?, data) {
-            (Some(path), _, _) => MasterKey::from_file(path),
-            (None, Some(text), _) => MasterKey::read(&text),
+            (Some(path), _, _) => MasterKeySource::of_file(path.clone()),
+            (None, Some(text), _) => MasterKeys::read(&text).map(MasterKeySource::Keys),
             (None, None, Some(data)) => {
                 return Ok(MasterKeySource::in_file(data.join(MASTER_KEY_FILE)));
             }
             (None, None, None) => return Ok(MasterKeySource::None),
         };
-        found.map(MasterKeySource::Key).map_err(|error| wrong(error, help))
+        found.map_err(|error| wrong(error, help))
     }
 
     /// When native HTTP asks for credentials.
@@ -186,7 +186,7 @@ impl SecurityOptions {
         }
         let access = AccessConfig {
             root: root.map(|root| root.keys),
-            master_key: self.master_key(data)?,
+            master_key: Arc::new(self.master_key(data)?),
             demand,
             open_metrics: self.open_metrics,
         };

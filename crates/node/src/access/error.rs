@@ -2,7 +2,7 @@
 
 use slotcast_policy::PolicyError;
 
-use super::sealing::MasterKeyError;
+use super::master_keys::MasterKeyError;
 use crate::objects::ObjectError;
 
 /// Why something about users was not done.

@@ -19,6 +19,7 @@ mod demand;
 mod error;
 mod guard;
 mod keys;
+mod master_keys;
 mod needs;
 mod record;
 mod sealing;
@@ -42,8 +43,10 @@ use self::demand::Knowledge;
 pub use self::error::AccessError;
 pub(crate) use self::guard::{Guard, guard};
 pub use self::keys::{Keys, KeysError, Secret};
+pub use self::master_keys::{
+    MAX_MASTER_KEYS, MasterKeyError, MasterKeyFile, MasterKeySource, MasterKeys,
+};
 pub use self::record::Attached;
-pub use self::sealing::{MasterKey, MasterKeyError, MasterKeySource};
 pub(crate) use self::users_http::routes;
 pub use self::users_http::{KeyAnswer, PairAnswer, UserAnswer, UsersAnswer};
 use crate::node::Node;
@@ -83,7 +86,7 @@ pub struct AccessConfig {
     /// The keys of the root, if there is one.
     pub root: Option<Keys>,
     /// What secret keys of users are sealed with.
-    pub master_key: MasterKeySource,
+    pub master_key: Arc<MasterKeySource>,
     /// When native HTTP asks for credentials.
     pub demand: Demand,
     /// Whether everybody may read metrics and health, and not only this machine.
@@ -95,7 +98,7 @@ impl AccessConfig {
     pub fn open() -> AccessConfig {
         AccessConfig {
             root: None,
-            master_key: MasterKeySource::None,
+            master_key: Arc::new(MasterKeySource::None),
             demand: Demand::Never,
             open_metrics: false,
         }

@@ -8,8 +8,9 @@ use slotcast_object::{
 
 use super::error::AccessError;
 use super::keys::{Keys, Secret};
+use super::master_keys::MasterKeys;
 use super::record::{Attached, KeyOfUser, KeyRecord, MAX_KEYS, UserRecord, check_name};
-use super::sealing::{MasterKey, Whose};
+use super::sealing::Whose;
 use crate::cluster::MapSource;
 use crate::node::Node;
 use crate::objects::{self, ObjectError, new_key, now_ms};
@@ -144,7 +145,7 @@ pub(super) async fn change(
 }
 
 /// Puts a new key into its register. It counts as soon as its user names it.
-async fn new_pair(node: &Node, master: &MasterKey, user: &str) -> Result<(Keys, KeyOfUser)> {
+async fn new_pair(node: &Node, master: &MasterKeys, user: &str) -> Result<(Keys, KeyOfUser)> {
     let keys = Keys::random()?;
     let access = keys.access();
     let sealed = master.seal(keys.secret(), &Whose { user, access })?;
@@ -171,7 +172,7 @@ async fn forget(node: &Node, access: &str) {
 /// Adds a user with one key. Whoever adds the first one where there is no `root` must be able to add others.
 pub(super) async fn add(
     node: &Node,
-    master: &MasterKey,
+    master: &MasterKeys,
     (name, policies): (&str, Vec<Attached>),
     has_root: bool,
 ) -> Result<(UserRecord, Keys)> {
@@ -212,7 +213,7 @@ pub(super) async fn remove(node: &Node, name: &str) -> Result<()> {
 }
 
 /// Gives a user a further key.
-pub(super) async fn add_key(node: &Node, master: &MasterKey, name: &str) -> Result<Keys> {
+pub(super) async fn add_key(node: &Node, master: &MasterKeys, name: &str) -> Result<Keys> {
     let too_many = || AccessError::TooManyKeys(name.to_owned());
     if user(node, name).await?.keys.len() >= MAX_KEYS {
         return Err(too_many());
@@ -250,7 +251,7 @@ pub(super) async fn remove_key(node: &Node, name: &str, access: &str) -> Result<
 /// Whose key this is, with its secret; none if it does not count.
 pub(super) async fn find_key(
     node: &Node,
-    master: &MasterKey,
+    master: &MasterKeys,
     access: &str,
 ) -> Result<Option<(String, UserRecord, Secret)>> {
     let key = register(BucketId::access_keys(), access)?;

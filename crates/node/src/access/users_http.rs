@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 
 use super::error::AccessError;
 use super::keys::Keys as Pair;
+use super::master_keys::MasterKeys;
 use super::record::{Attached, UserRecord};
-use super::sealing::MasterKey;
 use super::{Access, users};
 use crate::http::{App, Problem};
 
@@ -127,7 +127,7 @@ async fn said<T: DeserializeOwned>(body: Body) -> Result<T, Problem> {
 }
 
 impl Access {
-    fn master(&self) -> Result<MasterKey, AccessError> {
+    fn master(&self) -> Result<MasterKeys, AccessError> {
         self.inner.config.master_key.get(true)?.ok_or(AccessError::NoMasterKey)
     }
 }
