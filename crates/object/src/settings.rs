@@ -29,6 +29,10 @@ pub struct Settings {
     /// What is closed to the public.
     #[n(4)]
     pub public_access: Option<PublicAccess>,
+    /// What is put without saying otherwise is encrypted with a key of the server.
+    #[n(5)]
+    #[cbor(default)]
+    pub encrypts: bool,
 }
 
 impl Settings {
@@ -39,6 +43,7 @@ impl Settings {
         lifecycle: Vec::new(),
         has_no_ownership: false,
         public_access: None,
+        encrypts: false,
     };
 }
 
@@ -94,9 +99,13 @@ mod tests {
     fn settings_are_read_as_they_are_written() {
         let cors = vec![CorsRule { origins: vec!["*".into()], ..CorsRule::default() }];
         let lock = Some(BucketLock::default());
-        let settings = Settings { lock, cors, ..Settings::default() };
+        let settings = Settings { lock, cors, encrypts: true, ..Settings::default() };
         let bucket = Bucket { settings, ..Bucket::ROOT };
         assert_eq!(code::decode::<Bucket>(&code::encode(&bucket)), Some(bucket));
         assert_eq!(Settings::default(), Settings::NONE);
+        // As they were written before there was encryption.
+        let before = code::encode(&(None::<u8>, Vec::<u8>::new(), Vec::<u8>::new(), true));
+        let expected = Settings { has_no_ownership: true, ..Settings::NONE };
+        assert_eq!(code::decode::<Settings>(&before), Some(expected));
     }
 }
