@@ -110,10 +110,8 @@ fn what_cannot_be_set_is_not_there() {
         let said = s3.done(&format!("GET /first?{what}"), &[], b"");
         assert_eq!(said.texts("TargetBucket").len() + said.texts("Status").len(), 0, "{said:?}");
     }
-    let encrypt = b"<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault>\
-        <SSEAlgorithm>AES256</SSEAlgorithm></ApplyServerSideEncryptionByDefault></Rule>\
-        </ServerSideEncryptionConfiguration>";
-    let told = s3.refused("PUT /first?encryption", &[], encrypt);
+    let log = b"<BucketLoggingStatus xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"/>";
+    let told = s3.refused("PUT /first?logging", &[], log);
     assert_eq!(told, (501, "NotImplemented".into()));
     let other = [("x-amz-expected-bucket-owner", "123456789012")];
     assert_eq!(s3.refused("GET /first", &other, b""), (403, "AccessDenied".into()));

@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use slotcast_node::{
-    FoundBucket, Incoming, Limits, NewBucket, Node, NodeConfig, Objects, PutObject, new_key,
+    Encrypt, FoundBucket, Incoming, Limits, NewBucket, Node, NodeConfig, Objects, PutObject,
+    new_key,
 };
 use slotcast_object::{Body, Condition, Name, Object, Versioning};
 use slotcast_protocol::ChunkId;
@@ -92,6 +93,7 @@ impl Bench {
             condition: Condition::Always,
             object: Object::default(),
             seal: None,
+            encrypt: Encrypt::AsBucket,
         };
         let content = stream::iter([Ok::<Bytes, String>(self.content(n, 2))]);
         let incoming = Incoming { length: Some(self.size as u64), buffered: 0 };
@@ -112,7 +114,7 @@ impl Bench {
         let object = head.expect("it is there");
         let all = 0..object.size;
         let mut content =
-            Box::pin(self.objects.read(&object.body, all).await.expect("it is there"));
+            Box::pin(self.objects.read(object, None, all).await.expect("it is there"));
         let piece = content.next().await.expect("content").expect("it is read");
         assert_eq!(piece.len(), self.size);
         if self.size > slotcast_object::MAX_INLINE {

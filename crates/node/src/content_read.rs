@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::{Stream, stream};
+use futures_util::{Stream, StreamExt, stream};
 use slotcast_object::Body;
 use tokio::sync::oneshot::Receiver;
 
@@ -75,6 +75,31 @@ impl Found {
             Body::Chunk(chunk) => Found::at(node, memory, Address::Chunk(*chunk)).await,
             Body::List(chunk) => Found::at(node, memory, Address::List(*chunk)).await,
         }
+    }
+
+    /// These bytes of it. The first piece is there when this returns.
+    ///
+    /// # Errors
+    /// If a list or the first chunk cannot be fetched.
+    pub(crate) async fn read(
+        self,
+        (node, memory): (&Arc<Node>, &BodyMemory),
+        range: Range<u64>,
+    ) -> Result<impl Stream<Item = Result<Bytes, ContentError>> + Send + use<>, ContentError> {
+        Ok(match self {
+            Found::Chunk(bytes, lease) => {
+                let end = range.end.min(bytes.len() as u64);
+                // Both are within the chunk, whose length is one of memory.
+                let bytes = bytes.slice(range.start.min(end) as usize..end as usize);
+                stream::iter([Ok(counted(bytes, lease))]).left_stream()
+            }
+            Found::List(list, lease) => {
+                let range = range.start..range.end.min(list.length());
+                let mut reader = Reader::new(node.clone(), memory, (list, lease), range).await?;
+                let first = reader.next().await?;
+                reader.stream(first).right_stream()
+            }
+        })
     }
 
     /// Its length in bytes.

@@ -12,6 +12,7 @@ use slotcast_store::Content;
 use tokio::sync::oneshot;
 
 use crate::body_memory::{BodyMemory, Busy, Hold, Share};
+use crate::encryption::EncryptionError;
 use crate::node::{Node, Upload};
 use crate::reactor::{GetResult, PutResult};
 use slotcast_object::Address;
@@ -58,6 +59,9 @@ pub enum ContentError {
     /// There is no memory for more content.
     #[error("too much content is on its way: ask again later")]
     Busy,
+    /// It cannot be encrypted or decrypted.
+    #[error(transparent)]
+    Encryption(#[from] EncryptionError),
     /// The node stops.
     #[error("the node stops")]
     Stopped,

@@ -17,6 +17,7 @@
 //!
 //! Who may ask is found out first: see `access::guard`.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -43,9 +44,10 @@ use crate::cluster_metrics::ClusterState;
 use crate::collection_http;
 pub use crate::collection_http::{CollectionAnswer, LastRound, LostListAnswer};
 use crate::conditional::{self, Wanted};
-use crate::content_read::{self, Found, Reader};
+use crate::content_read::{self, Found};
 use crate::content_stream::{self, ContentError, Plan};
 pub use crate::door::Courtesy;
+use crate::encryption::EncryptionError;
 use crate::events_http::{self, Feed};
 use crate::health_http;
 use crate::http_metrics::HttpMetrics;
@@ -109,6 +111,10 @@ impl From<ContentError> for Problem {
             | ContentError::Undelivered(_)
             | ContentError::Busy
             | ContentError::Stopped => StatusCode::SERVICE_UNAVAILABLE,
+            ContentError::Encryption(EncryptionError::NeedsKey | EncryptionError::WrongKey) => {
+                StatusCode::FORBIDDEN
+            }
+            ContentError::Encryption(_) => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Problem(status, error.to_string())
     }
@@ -254,18 +260,33 @@ async fn get_content(
 ) -> Result<Response, Problem> {
     let found = Found::at(&node, &memory, address).await?;
     let tag = conditional::tag(address);
-    let octets = HeaderValue::from_static("application/octet-stream");
-    answer_get((node, &memory), found, (&tag, octets), &asked).await
+    let about = (found.length(), HeaderValue::from_static("application/octet-stream"));
+    answer_get((&tag, about), &asked, |range| found_body((node, &memory), found, range)).await
 }
 
-/// Answers a get with what was found: all of it, or what the headers ask for.
-pub(crate) async fn answer_get(
+/// These bytes of what was found, as the body of an answer. The first chunk decides between an error and a stream: what breaks
+/// later can only break off.
+pub(crate) async fn found_body(
     (node, memory): (Arc<Node>, &BodyMemory),
     found: Found,
-    (tag, media_type): (&str, HeaderValue),
+    range: Range<u64>,
+) -> Result<Body, ContentError> {
+    Ok(match found {
+        Found::Chunk(bytes, lease) => {
+            // Both are within the chunk, whose length is one of memory.
+            let bytes = bytes.slice(range.start as usize..range.end as usize);
+            Body::from(counted(bytes, lease))
+        }
+        found => Body::from_stream(found.read((&node, memory), range).await?),
+    })
+}
+
+/// Answers a get of content of a length: all of it, or what the headers ask for. `body` gives that.
+pub(crate) async fn answer_get<F: Future<Output = Result<Body, ContentError>>>(
+    (tag, (length, media_type)): (&str, (u64, HeaderValue)),
     asked: &HeaderMap,
+    body: impl FnOnce(Range<u64>) -> F,
 ) -> Result<Response, Problem> {
-    let length = found.length();
     let value = |text: String| HeaderValue::try_from(text).expect("it is ASCII");
     let mut response = Response::new(Body::empty());
     response.headers_mut().insert(header::ETAG, value(tag.into()));
@@ -294,19 +315,7 @@ pub(crate) async fn answer_get(
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     headers.insert(header::CONTENT_TYPE, media_type);
     headers.insert(header::CONTENT_LENGTH, (range.end - range.start).into());
-    *response.body_mut() = match found {
-        Found::Chunk(bytes, lease) => {
-            // Both are within the chunk, whose length is one of memory.
-            let bytes = bytes.slice(range.start as usize..range.end as usize);
-            Body::from(counted(bytes, lease))
-        }
-        Found::List(list, lease) => {
-            let mut reader = Reader::new(node, memory, (list, lease), range).await?;
-            // The first chunk decides between an error and a stream: what breaks later can only break off.
-            let first = reader.next().await?;
-            Body::from_stream(reader.stream(first))
-        }
-    };
+    *response.body_mut() = body(range).await?;
     Ok(response)
 }
 

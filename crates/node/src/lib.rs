@@ -76,6 +76,7 @@ mod digests;
 mod direct;
 mod disk;
 mod door;
+mod encryption;
 mod events_http;
 mod file_stamp;
 mod folder;
@@ -120,6 +121,7 @@ pub use content_hash::ContentHash;
 pub use content_stream::ContentError;
 pub use digests::{Checksum, Digests};
 pub use disk::{Disk, DiskResult, Done, Report};
+pub use encryption::{CustomerKey, Encrypt, Encryption, EncryptionError};
 pub use folder::{Folder, FolderError, Refusal};
 pub use limits::{
     BODY_MEMORY, BODY_SIZES, CACHE_MEMORY, HEADER_SIZES, Limits, MIN_RATE, MIN_TIMEOUT,
@@ -128,8 +130,8 @@ pub use network::measure;
 pub use node::{Hosting, Machines, Node, NodeConfig, StartError};
 pub use objects::{
     Change, CopyFrom, FoundBucket, FoundObject, FoundPart, FoundUpload, Incoming, Listing,
-    NewBucket, ObjectError, Objects, PutObject, Seal, Sealed, StoredObject, Whole, new_key, now_ms,
-    text_of, version_of,
+    NewBucket, NewPart, ObjectError, Objects, PutObject, Seal, Sealed, StoredObject, Whole,
+    new_key, now_ms, text_of, version_of,
 };
 pub use open_files::{TooFewFiles, check_open_files};
 pub use reactor::{GetResult, NamedResult, PutResult, Recorded};

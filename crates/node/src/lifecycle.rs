@@ -165,6 +165,7 @@ mod tests {
     use slotcast_object::{Condition, Object, Versioning};
 
     use super::*;
+    use crate::encryption::Encrypt;
     use crate::node::NodeConfig;
     use crate::objects::{Incoming, NewBucket, Objects, PutObject};
 
@@ -175,7 +176,13 @@ mod tests {
     async fn put(objects: &Objects, bucket: &FoundBucket, name: &Name) {
         let (key, tags) = (new_key().expect("a key"), [("a".into(), "b".into())].into());
         let object = Object { tags, ..Object::default() };
-        let put = PutObject { key, condition: Condition::Always, object, seal: None };
+        let put = PutObject {
+            key,
+            condition: Condition::Always,
+            object,
+            seal: None,
+            encrypt: Encrypt::AsBucket,
+        };
         let content = futures_util::stream::iter([Ok::<_, String>(Bytes::from_static(b"x"))]);
         let incoming = Incoming { length: Some(1), buffered: 0 };
         objects.put((bucket, name), put, incoming, content).await.expect("it is stored");

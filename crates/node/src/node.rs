@@ -6,8 +6,8 @@ mod starting;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use slotcast_member::{
@@ -21,6 +21,7 @@ use slotcast_units::Time;
 use tokio::sync::oneshot::{self, Receiver};
 
 pub use self::starting::{Hosting, Machines, NodeConfig, StartError};
+use crate::access::MasterKeySource;
 use crate::browsers::HostNames;
 use crate::cluster::MapSource;
 use crate::folder::Refusal;
@@ -48,6 +49,8 @@ pub struct Node {
     uploads: AtomicU64,
     /// Buckets as they were read some time ago.
     pub(crate) believed: BelievedBuckets,
+    /// What keys of objects are sealed with.
+    master_keys: OnceLock<Arc<MasterKeySource>>,
 }
 
 /// An upload under way. When it is dropped all that it has stored is named, or nobody wants it.
@@ -91,6 +94,16 @@ impl Node {
     /// By which names browsers may reach it.
     pub(crate) fn host_names(&self) -> HostNames {
         self.host_names.clone()
+    }
+
+    /// From now on keys of objects are sealed with these.
+    pub(crate) fn seals_with(&self, keys: Arc<MasterKeySource>) {
+        let _ = self.master_keys.set(keys);
+    }
+
+    /// What keys of objects are sealed with.
+    pub(crate) fn master_keys(&self) -> &MasterKeySource {
+        self.master_keys.get().map_or(&MasterKeySource::None, |keys| keys)
     }
 
     /// How its HTTP connections are served.

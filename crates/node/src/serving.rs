@@ -171,6 +171,7 @@ async fn serve_until(
     if let Some(tls) = &tls {
         tokio::spawn(Tls::follow(Arc::downgrade(tls)));
     }
+    node.seals_with(access.master_key.clone());
     let access = Access::new(node.clone(), access);
     let objects = Objects::new(node.clone());
     let lifecycle = tokio::spawn(lifecycle::follow(node, serving.lifecycle_day));

@@ -29,6 +29,7 @@ pub(crate) async fn get(
     }
     let found = gateway.find(bucket, key, version_id.as_deref()).await?;
     let object = &found.object;
+    gateway.key_to_read(&request, object)?;
     let mut output = GetObjectAttributesOutput::default();
     output.last_modified = Some(second_of(object.modified));
     output.version_id = found.version_id();

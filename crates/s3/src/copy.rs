@@ -2,11 +2,12 @@
 
 use s3s::dto::{CopyObjectInput, CopyObjectOutput, CopyObjectResult, CopySource};
 use s3s::{S3Request, S3Response, S3Result, s3_error};
-use slotcast_node::{CopyFrom, PutObject, now_ms};
+use slotcast_node::{CopyFrom, Encryption, PutObject, StoredObject, now_ms};
 use slotcast_object::Object;
 
 use crate::checksums::{show, shown};
 use crate::conditions::{Reading, Wanted, header, reading_source};
+use crate::encryption::show_encryption;
 use crate::gateway::Gateway;
 use crate::get::{Found, tag_and_time};
 use crate::names::{made_version, object_name, request_key};
@@ -47,6 +48,7 @@ fn object(request: &S3Request<CopyObjectInput>, found: &Found) -> S3Result<Objec
         Object { modified: now_ms(), retention: None, legal_hold: false, ..found.object.clone() };
     if is_described {
         (object.media_type, object.metadata) = (given.media_type, given.metadata);
+        Encryption::carry(&found.object, &mut object);
     } else {
         (object.media_type, object.metadata) = description::copied(&found.object);
         let own = given.metadata.into_iter().filter(|(key, _)| key.starts_with(":x-amz-"));
@@ -67,6 +69,8 @@ pub(crate) async fn copy(
     let (name, key) = (object_name(&input.key)?, request_key(&request)?);
     let reading = reading_source!(input);
     let found = gateway.source(&input.copy_source, &reading).await?;
+    let encryption = gateway.encryption(&request.headers, request.extensions.get().copied())?;
+    let source_key = gateway.key_of_source(&request, &found.object)?;
     if found.object.size > MAX_PUT {
         return Err(s3_error!(
             InvalidRequest,
@@ -82,6 +86,7 @@ pub(crate) async fn copy(
         && object.tags == found.object.tags
         && object.media_type == found.object.media_type
         && input.metadata_directive.is_none()
+        && !encryption.is_any()
         && matches!(&input.copy_source, CopySource::Bucket { version_id: None, .. })
     {
         return Err(s3_error!(
@@ -95,10 +100,11 @@ pub(crate) async fn copy(
         if_none_match: header(&request.headers, "if-none-match")?,
     };
     let condition = gateway.condition(&wanted, (&bucket, &name), key).await?;
-    let from = CopyFrom { bucket: &found.bucket, body: found.object.body.clone() };
-    let put = PutObject { key, condition, object: object.clone(), seal: None };
+    let customer = source_key.map(|customer| customer.key);
+    let from = CopyFrom { bucket: &found.bucket, object: &found.object, customer };
+    let put = PutObject { key, condition, object, seal: None, encrypt: encryption.encrypt() };
     let copied = gateway.objects.copy((&bucket, &name), (from, put)).await;
-    let version = copied.map_err(|error| wanted.told(error))?;
+    let StoredObject { version, object, .. } = copied.map_err(|error| wanted.told(error))?;
     let (e_tag, last_modified) = tag_and_time(&object);
     let mut result = CopyObjectResult::default();
     result.e_tag = Some(e_tag);
@@ -106,6 +112,7 @@ pub(crate) async fn copy(
     result.checksum_type = show!(result, shown(&object));
     let mut output = CopyObjectOutput::default();
     output.copy_object_result = Some(result);
+    show_encryption!(output, &object, encryption.customer.as_ref());
     output.copy_source_version_id = found.version_id();
     output.version_id = made_version(bucket.bucket.versioning, version);
     let day = gateway.objects.lifecycle_day();

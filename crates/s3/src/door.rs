@@ -22,6 +22,7 @@ use tokio::sync::watch;
 use crate::access::Gate;
 use crate::buckets::OWNER;
 use crate::cors::Asked;
+use crate::encryption::hide_keys;
 use crate::gateway::Gateway;
 use crate::hosts::Domains;
 use crate::post::Posted;
@@ -108,8 +109,9 @@ async fn make_first(objects: Objects, bucket: Name, made: watch::Sender<bool>) {
     made.send_replace(true);
 }
 
-async fn answer(mut door: Door, request: Request) -> Response {
+async fn answer(mut door: Door, mut request: Request) -> Response {
     let id = new_key().map_or(0, |key| key.0);
+    hide_keys(request.headers_mut());
     if let Err(error) = check(request.uri(), request.headers()) {
         return with_id(of_error(error), id);
     }

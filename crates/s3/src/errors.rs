@@ -1,7 +1,7 @@
 //! What clients are told when something goes wrong, with the codes that AWS documents.
 
 use s3s::{S3Error, S3ErrorCode, s3_error};
-use slotcast_node::{ContentError, ObjectError};
+use slotcast_node::{ContentError, EncryptionError, ObjectError};
 use slotcast_object::NameFailure;
 
 /// What content whose length was not known says when it gets too long.
@@ -123,6 +123,10 @@ pub(crate) fn of_content(error: &ContentError) -> S3Error {
             return custom("InvalidChunkSizeError", 403, message);
         }
         ContentError::BrokeOff(_) => return incomplete(),
+        ContentError::Encryption(EncryptionError::NeedsKey) => S3ErrorCode::InvalidRequest,
+        ContentError::Encryption(EncryptionError::WrongKey) => S3ErrorCode::AccessDenied,
+        ContentError::Encryption(EncryptionError::NoMasterKey) => S3ErrorCode::NotImplemented,
+        ContentError::Encryption(_) => S3ErrorCode::InternalError,
         ContentError::TooLong(_) => S3ErrorCode::EntityTooLarge,
         ContentError::Stalled(_) => S3ErrorCode::RequestTimeout,
         ContentError::Busy => S3ErrorCode::SlowDown,

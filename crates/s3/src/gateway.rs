@@ -10,8 +10,8 @@ use slotcast_object::{Condition, Name, RequestKey};
 use crate::conditions::Wanted;
 use crate::errors::of_object;
 use crate::{
-    acl, attributes, bucket_policy, buckets, copy, cors, delete, get, lifecycle, listing,
-    multipart, object_lock, parts, put, settings, tagging, unset, versions,
+    acl, attributes, bucket_encryption, bucket_policy, buckets, copy, cors, delete, get, lifecycle,
+    listing, multipart, object_lock, parts, put, settings, tagging, unset, versions,
 };
 
 /// What carries out the operations.
@@ -74,8 +74,9 @@ operations! {
     get_bucket_accelerate_configuration(GetBucketAccelerateConfigurationInput) -> GetBucketAccelerateConfigurationOutput: unset::accelerate;
     get_bucket_logging(GetBucketLoggingInput) -> GetBucketLoggingOutput: unset::logging;
     get_bucket_notification_configuration(GetBucketNotificationConfigurationInput) -> GetBucketNotificationConfigurationOutput: unset::notification;
-    get_bucket_encryption(GetBucketEncryptionInput) -> GetBucketEncryptionOutput: unset::encryption;
-    delete_bucket_encryption(DeleteBucketEncryptionInput) -> DeleteBucketEncryptionOutput: unset::delete_encryption;
+    get_bucket_encryption(GetBucketEncryptionInput) -> GetBucketEncryptionOutput: bucket_encryption::get;
+    put_bucket_encryption(PutBucketEncryptionInput) -> PutBucketEncryptionOutput: bucket_encryption::put;
+    delete_bucket_encryption(DeleteBucketEncryptionInput) -> DeleteBucketEncryptionOutput: bucket_encryption::delete;
     get_bucket_replication(GetBucketReplicationInput) -> GetBucketReplicationOutput: unset::replication;
     delete_bucket_replication(DeleteBucketReplicationInput) -> DeleteBucketReplicationOutput: unset::delete_replication;
     get_bucket_website(GetBucketWebsiteInput) -> GetBucketWebsiteOutput: unset::website;

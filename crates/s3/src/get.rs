@@ -15,6 +15,7 @@ use slotcast_object::{Entry, Name, Object, Version, Versioning};
 use crate::checksums::{show, shown};
 use crate::conditions::reading;
 use crate::description::describe;
+use crate::encryption::show_encryption;
 use crate::errors::{custom, no_such_key, of_content, of_object};
 use crate::gateway::Gateway;
 use crate::names::{Which, object_name, second_of, version_text};
@@ -182,7 +183,7 @@ fn unsatisfiable(size: u64) -> S3Error {
 
 /// Puts what is said of a found object, and of the bytes that are wanted, into an answer.
 macro_rules! say {
-    ($output:expr, $found:expr, $wanted:expr, $checksum_mode:expr) => {{
+    ($output:expr, $found:expr, $wanted:expr, $checksum_mode:expr, $customer:expr) => {{
         let object = &$found.object;
         describe!($output, object);
         $output.content_length = $wanted.length();
@@ -190,6 +191,7 @@ macro_rules! say {
         $output.parts_count = $wanted.parts;
         $output.version_id = $found.version_id();
         show_lock!($output, object);
+        show_encryption!($output, object, $customer);
         // Those that are known are of all of it.
         if $checksum_mode.is_some() && $wanted.length() == i64::try_from(object.size).ok() {
             $output.checksum_type = show!($output, shown(object));
@@ -205,12 +207,14 @@ pub(crate) async fn get(
     let GetObjectInput { bucket, key, version_id, range, part_number, checksum_mode, .. } =
         &request.input;
     let found = gateway.find(bucket, key, version_id.as_deref()).await?;
+    let customer = gateway.key_to_read(&request, &found.object)?;
     reading!(request.input).check(&found.object)?;
     let wanted = gateway.wanted(&found.object, *range, *part_number).await?;
-    let content = gateway.objects.read(&found.object.body, wanted.range.clone()).await;
+    let decrypt = customer.as_ref().map(|customer| &customer.key);
+    let content = gateway.objects.read(&found.object, decrypt, wanted.range.clone()).await;
     let content = content.map_err(|error| of_content(&error))?;
     let mut output = GetObjectOutput::default();
-    say!(output, found, wanted, checksum_mode);
+    say!(output, found, wanted, checksum_mode, customer.as_ref());
     output.expiration = gateway.expiration(&found);
     output.tag_count = i32::try_from(found.object.tags.len()).ok().filter(|count| *count > 0);
     let body = axum::body::Body::from_stream(content);
@@ -226,10 +230,11 @@ pub(crate) async fn head(
     let HeadObjectInput { bucket, key, version_id, range, part_number, checksum_mode, .. } =
         &request.input;
     let found = gateway.find(bucket, key, version_id.as_deref()).await?;
+    let customer = gateway.key_to_read(&request, &found.object)?;
     reading!(request.input).check(&found.object)?;
     let wanted = gateway.wanted(&found.object, *range, *part_number).await?;
     let mut output = HeadObjectOutput::default();
-    say!(output, found, wanted, checksum_mode);
+    say!(output, found, wanted, checksum_mode, customer.as_ref());
     output.expiration = gateway.expiration(&found);
     let mut response = S3Response::new(output);
     response.headers = overridden(&request.input);

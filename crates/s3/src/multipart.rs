@@ -14,6 +14,7 @@ use slotcast_object::{MAX_PARTS, Name, NameRecord, Object, Outcome, RequestKey, 
 use crate::algorithm::Algorithm;
 use crate::checksums::{etag, given, mismatch, of_parts, show, shown};
 use crate::conditions::Wanted;
+use crate::encryption::{show_encryption, told};
 use crate::errors::of_object;
 use crate::gateway::Gateway;
 use crate::names::{made_version, object_name, request_key};
@@ -151,13 +152,16 @@ pub(crate) async fn create(
     let bucket = gateway.bucket(&request.input.bucket).await?;
     let lock = object_lock::checked(&request.headers, &bucket)?;
     object.metadata.extend(lock.text().map(|text| (LOCK.into(), text)));
-    let begun = gateway.objects.begin_upload((&bucket, &name), key, object).await;
-    let id = begun.map_err(of_object)?;
+    let encryption = gateway.encryption(&request.headers, request.extensions.get().copied())?;
+    let what = (object, encryption.encrypt());
+    let begun = gateway.objects.begin_upload((&bucket, &name), key, what).await;
+    let (id, object) = begun.map_err(of_object)?;
     let mut output = CreateMultipartUploadOutput::default();
     output.bucket = Some(request.input.bucket);
     output.key = Some(request.input.key);
     output.upload_id = Some(slotcast_node::text_of(id));
     (output.checksum_algorithm, output.checksum_type) = (summed.name(), summed.kind());
+    show_encryption!(output, &object, encryption.customer.as_ref());
     Ok(S3Response::new(output))
 }
 
@@ -344,6 +348,7 @@ pub(crate) async fn complete(
     output.e_tag = Some(ETag::Strong(etag(&object)));
     output.checksum_type = show!(output, shown(&object));
     output.version_id = made_version(bucket.bucket.versioning, version);
+    output.server_side_encryption = told(&object, None).by_server;
     let day = gateway.objects.lifecycle_day();
     output.expiration = lifecycle::told(&bucket.bucket, name.as_str(), &object, day);
     Ok(S3Response::new(output))

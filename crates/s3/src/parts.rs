@@ -7,13 +7,14 @@ use s3s::dto::{
     UploadPartCopyOutput, UploadPartInput, UploadPartOutput,
 };
 use s3s::{S3Request, S3Response, S3Result, s3_error};
-use slotcast_node::{FoundPart, now_ms, text_of};
+use slotcast_node::{FoundPart, NewPart, now_ms, text_of};
 use slotcast_object::Object;
 
 use crate::buckets::owner;
 use crate::checksums::{Announced, etag, show, shown};
 use crate::conditions::reading_source;
 use crate::description::{STANDARD, class};
+use crate::encryption::show_encryption;
 use crate::errors::{of_content, of_object};
 use crate::gateway::Gateway;
 use crate::get::tag_and_time;
@@ -34,6 +35,7 @@ pub(crate) async fn put(
     let content = request.input.body.take();
     let UploadPartInput { bucket, key, upload_id, .. } = &request.input;
     let (_, upload) = gateway.upload((bucket, key, upload_id)).await?;
+    let customer = gateway.key_of_part(&request, &upload.object)?;
     let summed = Summed::of(&upload.object);
     let announced =
         Announced::of(&request.headers, request.trailing_headers.as_ref(), Some(summed.algorithm))?;
@@ -49,10 +51,12 @@ pub(crate) async fn put(
     let incoming = announced.incoming(Some(length));
     let (content, seal) = announced.pass(stream::iter(content).flatten(), Some(length));
     let object = Object { modified: now_ms(), ..Object::default() };
-    let part = (number, object, Some(seal));
+    let part = NewPart { number, object, seal: Some(seal) };
+    let part = (part, customer.as_ref().map(|customer| &customer.key));
     let stored = gateway.objects.put_part(&upload, part, incoming, content).await;
     let object = stored.map_err(of_object)?;
     let mut output = UploadPartOutput::default();
+    show_encryption!(output, &upload.object, customer.as_ref());
     output.e_tag = Some(ETag::Strong(etag(&object)));
     if is_shown {
         show!(output, shown(&object));
@@ -92,6 +96,8 @@ pub(crate) async fn copy(
     let (_, upload) = gateway.upload(place).await?;
     let reading = reading_source!(input);
     let found = gateway.source(&input.copy_source, &reading).await?;
+    let source_key = gateway.key_of_source(&request, &found.object)?;
+    let customer = gateway.key_of_part(&request, &upload.object)?;
     let range = range(input.copy_source_range.as_deref(), found.object.size)?;
     let length = range.end - range.start;
     if length > MAX_PUT {
@@ -104,13 +110,15 @@ pub(crate) async fn copy(
     let announced =
         Announced::of(&request.headers, request.trailing_headers.as_ref(), Some(summed.algorithm))?;
     // It is read to know its checksums; what of it is stored is not sent to any target again.
-    let content = gateway.objects.read(&found.object.body, range).await;
+    let decrypt = source_key.as_ref().map(|customer| &customer.key);
+    let content = gateway.objects.read(&found.object, decrypt, range).await;
     let content = content.map_err(|error| of_content(&error))?;
     let incoming = announced.incoming(Some(length));
     let (content, seal) =
         announced.pass(content.map(|piece| piece.map_err(Into::into)), Some(length));
     let object = Object { modified: now_ms(), ..Object::default() };
-    let part = (number, object, Some(seal));
+    let part = NewPart { number, object, seal: Some(seal) };
+    let part = (part, customer.as_ref().map(|customer| &customer.key));
     let stored = gateway.objects.put_part(&upload, part, incoming, content).await;
     let object = stored.map_err(of_object)?;
     let (e_tag, last_modified) = tag_and_time(&object);
@@ -121,6 +129,7 @@ pub(crate) async fn copy(
     }
     let mut output = UploadPartCopyOutput::default();
     output.copy_part_result = Some(result);
+    show_encryption!(output, &upload.object, customer.as_ref());
     output.copy_source_version_id = found.version_id();
     Ok(S3Response::new(output))
 }

@@ -210,7 +210,7 @@ impl Gateway {
         &self,
         form: Form<S>,
         (bucket, key): (&str, &str),
-        policy: Option<&FormPolicy>,
+        (policy, peer): (Option<&FormPolicy>, Peer),
     ) -> S3Result<Stored>
     where
         S: Stream<Item = Result<Bytes, axum::Error>> + Unpin + Send + 'static,
@@ -246,7 +246,9 @@ impl Gateway {
         let content = Content { pieces: Box::pin(pieces), length: known, policy: policy.cloned() };
         let announced = Announced::of(&headers, None, None)?;
         let (metadata, wanted) = (Some(&metadata), Wanted::default());
-        let said = Said { headers: &headers, metadata, tags, announced, wanted };
+        let encryption = self.encryption(&headers, Some(peer))?;
+        let headers = &headers;
+        let said = Said { headers, metadata, tags, announced, wanted, encryption };
         self.store((bucket, key), new_key().map_err(of_object)?, said, content).await
     }
 }
@@ -294,7 +296,7 @@ where
         form.fields.get("success_action_redirect").or_else(|| form.fields.get("redirect"));
     let redirect = redirect.filter(|to| !to.is_empty()).map(str::to_owned);
     let status = form.fields.get("success_action_status").map(str::to_owned);
-    let stored = gateway.store_file(form, (&bucket, &key), policy.as_ref()).await?;
+    let stored = gateway.store_file(form, (&bucket, &key), (policy.as_ref(), peer)).await?;
     Ok(answer((&bucket, &key), &stored, (redirect.as_deref(), status.as_deref())))
 }
 

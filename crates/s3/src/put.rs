@@ -7,11 +7,12 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use s3s::dto::{ETag, Metadata, PutObjectInput, PutObjectOutput};
 use s3s::{S3Request, S3Response, S3Result, StdError, s3_error};
-use slotcast_node::{FoundBucket, PutObject, StoredObject};
+use slotcast_node::{FoundBucket, PutObject, Seal, StoredObject};
 use slotcast_object::{Object, RequestKey};
 
 use crate::checksums::{Announced, etag, show, shown};
 use crate::conditions::Wanted;
+use crate::encryption::{Asked, show_encryption};
 use crate::errors::of_object;
 use crate::form_policy::FormPolicy;
 use crate::gateway::Gateway;
@@ -58,6 +59,7 @@ pub(crate) struct Said<'a> {
     pub(crate) tags: Option<Tags>,
     pub(crate) announced: Announced,
     pub(crate) wanted: Wanted,
+    pub(crate) encryption: Asked,
 }
 
 /// What was stored.
@@ -76,7 +78,7 @@ impl Gateway {
         said: Said<'_>,
         content: Content,
     ) -> S3Result<Stored> {
-        let Said { headers, metadata, tags, announced, wanted } = said;
+        let Said { headers, metadata, tags, announced, wanted, encryption } = said;
         refusals::check(headers)?;
         let name = object_name(key)?;
         let mut object = description::of_headers(headers, metadata)?;
@@ -99,7 +101,8 @@ impl Gateway {
             }
             sums(object)
         };
-        let put = PutObject { key: request, condition, object, seal: Some(Box::new(seal)) };
+        let (seal, encrypt): (Seal, _) = (Box::new(seal), encryption.encrypt());
+        let put = PutObject { key: request, condition, object, seal: Some(seal), encrypt };
         let stored = self.objects.put((&bucket, &name), put, incoming, pieces).await;
         let StoredObject { version, object, versioning } =
             stored.map_err(|error| wanted.told(error))?;
@@ -121,13 +124,18 @@ pub(crate) async fn put(
         if_none_match: request.input.if_none_match.take(),
     };
     let metadata = request.input.metadata.as_ref();
-    let said = Said { headers: &request.headers, metadata, tags: None, announced, wanted };
+    let peer = request.extensions.get().copied();
+    let encryption = gateway.encryption(&request.headers, peer)?;
+    let customer = encryption.customer.clone();
+    let headers = &request.headers;
+    let said = Said { headers, metadata, tags: None, announced, wanted, encryption };
     let place = (&request.input.bucket[..], &request.input.key[..]);
     let Stored { object, version, bucket } = gateway.store(place, key, said, content).await?;
     let mut output = PutObjectOutput::default();
     output.e_tag = Some(ETag::Strong(etag(&object)));
     output.checksum_type = show!(output, shown(&object));
     output.version_id = version;
+    show_encryption!(output, &object, customer.as_ref());
     output.expiration =
         lifecycle::told(&bucket.bucket, place.1, &object, gateway.objects.lifecycle_day());
     Ok(S3Response::new(output))

@@ -6,11 +6,7 @@ use s3s::{S3Result, s3_error};
 use crate::acl;
 
 /// Headers that ask for what is not implemented, with what that is.
-const MISSING: [(&str, &str); 3] = [
-    ("x-amz-server-side-encryption", "Server-side encryption"),
-    ("x-amz-server-side-encryption-customer-algorithm", "Encryption with keys of customers"),
-    ("x-amz-write-offset-bytes", "Appending to an object"),
-];
+const MISSING: [(&str, &str); 1] = [("x-amz-write-offset-bytes", "Appending to an object")];
 
 /// Refuses a request that stores something and asks for more than is there.
 pub(crate) fn check(headers: &HeaderMap) -> S3Result<()> {
@@ -41,7 +37,6 @@ mod tests {
         let no_acl = Err("AccessControlListNotSupported".to_owned());
         assert_eq!(checked("x-amz-acl", "public-read"), no_acl);
         let missing = Err("NotImplemented".to_owned());
-        assert_eq!(checked("x-amz-server-side-encryption", "AES256"), missing);
         assert_eq!(checked("x-amz-write-offset-bytes", "7"), missing);
     }
 }

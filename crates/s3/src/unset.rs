@@ -1,17 +1,15 @@
 //! Settings of buckets that cannot be put: who asks for them is told that nothing is set, and to take them away changes nothing.
 
 use s3s::dto::{
-    DeleteBucketEncryptionInput, DeleteBucketEncryptionOutput, DeleteBucketReplicationInput,
-    DeleteBucketReplicationOutput, DeleteBucketWebsiteInput, DeleteBucketWebsiteOutput,
-    GetBucketAccelerateConfigurationInput, GetBucketAccelerateConfigurationOutput,
-    GetBucketEncryptionInput, GetBucketEncryptionOutput, GetBucketLoggingInput,
-    GetBucketLoggingOutput, GetBucketNotificationConfigurationInput,
-    GetBucketNotificationConfigurationOutput, GetBucketReplicationInput,
-    GetBucketReplicationOutput, GetBucketWebsiteInput, GetBucketWebsiteOutput,
+    DeleteBucketReplicationInput, DeleteBucketReplicationOutput, DeleteBucketWebsiteInput,
+    DeleteBucketWebsiteOutput, GetBucketAccelerateConfigurationInput,
+    GetBucketAccelerateConfigurationOutput, GetBucketLoggingInput, GetBucketLoggingOutput,
+    GetBucketNotificationConfigurationInput, GetBucketNotificationConfigurationOutput,
+    GetBucketReplicationInput, GetBucketReplicationOutput, GetBucketWebsiteInput,
+    GetBucketWebsiteOutput,
 };
 use s3s::{S3Request, S3Response, S3Result, s3_error};
 
-use crate::errors::custom;
 use crate::gateway::Gateway;
 use crate::settings::done;
 
@@ -48,19 +46,8 @@ nothing! {
 }
 
 gone! {
-    delete_encryption(DeleteBucketEncryptionInput) -> DeleteBucketEncryptionOutput;
     delete_replication(DeleteBucketReplicationInput) -> DeleteBucketReplicationOutput;
     delete_website(DeleteBucketWebsiteInput) -> DeleteBucketWebsiteOutput;
-}
-
-pub(crate) async fn encryption(
-    gateway: &Gateway,
-    request: S3Request<GetBucketEncryptionInput>,
-) -> S3Result<S3Response<GetBucketEncryptionOutput>> {
-    gateway.bucket(&request.input.bucket).await?;
-    // The library has another status for it.
-    let code = "ServerSideEncryptionConfigurationNotFoundError";
-    Err(custom(code, 404, "The server side encryption configuration was not found"))
 }
 
 pub(crate) async fn replication(

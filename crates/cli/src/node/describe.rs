@@ -67,6 +67,7 @@ pub(super) fn object(
         ("modified", utc(found.modified)),
         ("content", format!("{}{kept}", found.content)),
     ];
+    all.extend(found.encryption.map(|name| ("encrypted", name)));
     all.extend(found.replicas.map(|n| ("replicas", n.to_string())));
     all.extend(found.media_type.map(|text| ("type", text)));
     all.extend(found.headers.iter().map(|(key, value)| ("header", format!("{key}: {value}"))));

@@ -57,7 +57,7 @@ enum Change {
         /// The number of the key
         number: u32,
     },
-    /// Show or rotate master keys, with which secret keys of users are sealed
+    /// Show or rotate master keys, with which keys of objects and of users are sealed
     Master {
         #[command(subcommand)]
         command: MasterChange,

@@ -14,7 +14,7 @@ use slotcast_node::tls::Tls;
 use super::s3_options::{Root, S3Options, variable};
 use crate::failure::Failure;
 
-/// In the folder of a store: what secret keys of users are sealed with.
+/// In the folder of a store: what secret keys of users and keys of objects are sealed with.
 const MASTER_KEY_FILE: &str = "master-key";
 
 const MASTER_KEY: &str = "SLOTCAST_MASTER_KEY";
@@ -32,8 +32,8 @@ pub(crate) struct SecurityOptions {
     #[arg(long)]
     open_metrics: bool,
 
-    /// What secret keys of users are sealed with, in a file that only its owner can read; SLOTCAST_MASTER_KEY has it
-    /// otherwise, or `master-key` in the folder of the store. `slotcast key master` rotates it
+    /// What secret keys of users and keys of encrypted objects are sealed with, in a file that only its owner can read;
+    /// SLOTCAST_MASTER_KEY has it otherwise, or `master-key` in the folder of the store. `slotcast key master` rotates it
     #[arg(long, value_name = "FILE")]
     master_key: Option<PathBuf>,
 

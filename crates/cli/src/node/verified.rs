@@ -10,9 +10,17 @@ use ureq::http::Response;
 /// The header that says the address of content.
 const CONTENT: &str = "slotcast-content";
 
+/// The header that says how content is encrypted.
+const ENCRYPTION: &str = "slotcast-encryption";
+
 /// The address that an answer says that its content has.
 pub(super) fn expected_of(answer: &Response<Body>) -> Option<String> {
     answer.headers().get(CONTENT)?.to_str().ok().map(str::to_owned)
+}
+
+/// Whether content is encrypted where it is stored.
+pub(super) fn is_encrypted(answer: &Response<Body>) -> bool {
+    answer.headers().contains_key(ENCRYPTION)
 }
 
 /// Reads content, and fails at its end if it is not what it should be.

@@ -75,7 +75,7 @@ impl Peer {
     };
 
     /// Whether it is this machine.
-    pub(crate) fn is_loopback(self) -> bool {
+    pub fn is_loopback(self) -> bool {
         self.address.ip().to_canonical().is_loopback()
     }
 }
@@ -85,7 +85,7 @@ impl Peer {
 pub struct AccessConfig {
     /// The keys of the root, if there is one.
     pub root: Option<Keys>,
-    /// What secret keys of users are sealed with.
+    /// What secret keys of users are sealed with, and keys of objects.
     pub master_key: Arc<MasterKeySource>,
     /// When native HTTP asks for credentials.
     pub demand: Demand,
@@ -238,6 +238,11 @@ impl Access {
         let (keys, buckets) = (Cache::new(MAX_REMEMBERED), Cache::new(MAX_REMEMBERED));
         let knowledge = Knowledge::default();
         Access { inner: Arc::new(Inner { node, config, keys, buckets, knowledge }) }
+    }
+
+    /// Whether whoever runs the node serves everybody, and does not mind who listens (`--insecure`).
+    pub fn is_insecure(&self) -> bool {
+        self.inner.config.demand == Demand::Never
     }
 
     /// Somebody without credentials.

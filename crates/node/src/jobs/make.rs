@@ -9,6 +9,7 @@ use super::carry::Carrier;
 use super::process::{self, Process};
 use super::shortened;
 use crate::content_stream::ContentError;
+use crate::encryption::{Encrypt, Encryption, plain_length};
 use crate::objects::{
     self, Change, CopyObject, FoundBucket, FoundObject, Incoming, ObjectError, PutObject, now_ms,
 };
@@ -44,8 +45,21 @@ fn of_content(error: &ContentError) -> Answer {
         | ContentError::NotFound(_)
         | ContentError::NoList(_)
         | ContentError::WrongLength(_)
+        | ContentError::Encryption(_)
         | ContentError::TooLong(_) => Answer::Refused(error.to_string()),
     }
+}
+
+/// Reads content to its end; gives how long it is.
+async fn length_of(
+    content: impl Stream<Item = Result<Bytes, ContentError>>,
+) -> Result<u64, ContentError> {
+    let mut content = std::pin::pin!(content);
+    let mut length = 0;
+    while let Some(piece) = content.next().await {
+        length += piece?.len() as u64;
+    }
+    Ok(length)
 }
 
 impl Carrier {
@@ -126,11 +140,19 @@ impl Carrier {
             let wrong = "its content does not have the hash that its record says";
             return Err(ObjectError::Refused(wrong.into()));
         }
-        let mut content = std::pin::pin!(self.objects.read(&object.body, 0..object.size).await?);
-        let mut length = 0;
-        while let Some(piece) = content.next().await {
-            length += piece?.len() as u64;
-        }
+        let length = match Encryption::of(object) {
+            // Without its key what is stored is all that can be looked at.
+            Some(Encryption::Customer { .. } | Encryption::Unknown) => {
+                let stored = length_of(self.objects.read_stored(&object.body).await?).await?;
+                match object.parts {
+                    0 => plain_length(stored).unwrap_or(0),
+                    _ => self.objects.part_sizes(object).await?.into_iter().sum(),
+                }
+            }
+            Some(Encryption::Server { .. }) | None => {
+                length_of(self.objects.read(object, None, 0..object.size).await?).await?
+            }
+        };
         match length == object.size {
             true => Ok(length),
             false => {
@@ -156,14 +178,19 @@ impl Carrier {
         let to = self.destination(text).await?;
         let output = Name::new(&make.name[..])?;
         let object = &found.object;
-        let content = self.objects.read(&object.body, 0..object.size).await?;
+        let content = self.objects.read(object, None, 0..object.size).await?;
         let about = (item.0, &text.from.bucket[..]);
         let process = match Process::start(&self.sandbox, transform, about, content) {
             Ok(process) => process,
             Err(error) => return Ok(Answer::Failed(format!("no process: {error}"))),
         };
         let reason = process.reason();
-        let stored = self.store((&to, &output), make, process.output()).await;
+        // What is made of what is encrypted is, too.
+        let encrypt = match Encryption::of(object) {
+            Some(_) => Encrypt::Server,
+            None => Encrypt::AsBucket,
+        };
+        let stored = self.store((&to, &output), (make, encrypt), process.output()).await;
         // What is wrong with the process comes first: that the output broke off follows from it.
         Ok(match (reason.take(), stored) {
             (Some(process::Failure::Input(reason)), _) => Answer::Failed(shortened(&reason)),
@@ -176,12 +203,12 @@ impl Carrier {
     async fn store(
         &self,
         place: (&FoundBucket, &Name),
-        make: Make,
+        (make, encrypt): (Make, Encrypt),
         output: impl Stream<Item = Result<Bytes, String>>,
     ) -> Result<u64, ObjectError> {
         let Make { key, condition, .. } = make;
         let object = Object { modified: now_ms(), ..Object::default() };
-        let put = PutObject { key, condition, object, seal: None };
+        let put = PutObject { key, condition, object, seal: None, encrypt };
         let mut output = std::pin::pin!(output.fuse());
         let mut first = BytesMut::new();
         let mut is_all = false;

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 
 use crossbeam_channel::bounded;
 use slotcast_member::identity::{Layout, Seat};
@@ -455,6 +455,7 @@ impl Node {
             uploads: AtomicU64::new(0),
             host_names: HostNames::new(&[]),
             believed: BelievedBuckets::default(),
+            master_keys: OnceLock::new(),
             _register: register,
         };
         if let Some(file) = file {

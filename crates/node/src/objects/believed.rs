@@ -101,6 +101,7 @@ mod tests {
     use slotcast_object::{Condition, From, Object, Versioning};
 
     use super::*;
+    use crate::encryption::Encrypt;
     use crate::node::NodeConfig;
     use crate::objects::{
         Incoming, Listing, NewBucket, Objects, PutObject, StoredObject, new_key, update,
@@ -121,6 +122,7 @@ mod tests {
             condition: Condition::Always,
             object: Object::default(),
             seal: None,
+            encrypt: Encrypt::AsBucket,
         };
         let content = stream::iter([Ok::<_, String>(Bytes::from(vec![7; length]))]);
         let incoming = Incoming { length: Some(length as u64), buffered: 0 };

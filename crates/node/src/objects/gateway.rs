@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::Stream;
 use slotcast_object::{
     Body, Bucket, Condition, From, ListRequest, Listed, Name, NameRecord, Object, Outcome,
     RequestKey, VersionId,
@@ -17,13 +17,13 @@ use super::uploads::{self, Completion, FoundPart, FoundUpload};
 use super::{
     Change, CopyFrom, FoundBucket, FoundObject, NewBucket, PutObject, Result, Seal, StoredObject,
 };
-use crate::body_memory::{BodyMemory, counted};
-use crate::content_read::{Found, Reader};
+use crate::body_memory::BodyMemory;
+use crate::content_read::Found;
 use crate::content_stream::{ContentError, Plan};
+use crate::encryption::{self, CustomerKey, Encrypt, Encryption, EncryptionError};
 use crate::http::CHUNK_SIZE;
 use crate::limits::Serving;
 use crate::node::Node;
-use slotcast_object::list::List;
 
 /// The buckets and objects of a cluster, as one of its nodes serves them. Clones are the same.
 ///
@@ -60,6 +60,22 @@ pub struct Incoming {
     pub buffered: u64,
 }
 
+/// A part of an upload that is to be stored.
+pub struct NewPart {
+    /// Its number.
+    pub number: u32,
+    /// All that is said of it but its content.
+    pub object: Object,
+    /// What is said of it when all of its content has come.
+    pub seal: Option<Seal>,
+}
+
+impl std::fmt::Debug for NewPart {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NewPart").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
 /// An upload whose parts are to become an object.
 #[derive(Debug)]
 pub struct Whole<'a> {
@@ -90,6 +106,14 @@ impl Objects {
     /// The most bytes that one put may store.
     pub fn max_length(&self) -> u64 {
         self.serving.body_size
+    }
+
+    /// Whether this node can encrypt with keys of the server: it has a master key, or makes one.
+    ///
+    /// # Errors
+    /// If there is none, or it cannot be read.
+    pub fn can_encrypt(&self) -> std::result::Result<(), EncryptionError> {
+        self.node.master_keys().get(true)?.map(drop).ok_or(EncryptionError::NoMasterKey)
     }
 
     /// Milliseconds of a day of the lifecycle of objects.
@@ -226,7 +250,7 @@ impl Objects {
         &self,
         place: (&FoundBucket, &Name),
         (from, put): (CopyFrom<'_>, PutObject),
-    ) -> Result<VersionId> {
+    ) -> Result<StoredObject> {
         place_copy(&self.node, &self.memory, place, (from, put), self.plan(Incoming::default()))
             .await
     }
@@ -258,33 +282,37 @@ impl Objects {
         super::amend(&self.node, bucket, name, version, when, change).await
     }
 
-    /// These bytes of content. The first piece is there when this returns, so that most of what can go wrong is known.
+    /// These bytes of the content of an object; with the key of a customer where it is encrypted with one. The first piece is
+    /// there when this returns, so that most of what can go wrong is known.
     ///
     /// # Errors
-    /// If a chunk cannot be fetched, or there is no memory for it.
+    /// If a chunk cannot be fetched, there is no memory for it, or it cannot be decrypted.
     pub async fn read(
         &self,
-        body: &Body,
+        object: &Object,
+        customer: Option<&CustomerKey>,
         range: Range<u64>,
     ) -> std::result::Result<
         impl Stream<Item = std::result::Result<Bytes, ContentError>> + Send + use<>,
         ContentError,
     > {
-        Ok(match Found::of(&self.node, &self.memory, body).await? {
-            Found::Chunk(bytes, lease) => {
-                let end = range.end.min(bytes.len() as u64);
-                // Both are within the chunk, whose length is one of memory.
-                let bytes = bytes.slice(range.start.min(end) as usize..end as usize);
-                stream::iter([Ok(counted(bytes, lease))]).left_stream()
-            }
-            Found::List(list, lease) => {
-                let range = range.start..range.end.min(list.length());
-                let found = (list, lease);
-                let mut reader = Reader::new(self.node.clone(), &self.memory, found, range).await?;
-                let first = reader.next().await?;
-                reader.stream(first).right_stream()
-            }
-        })
+        encryption::read((&self.node, &self.memory), object, customer, range).await
+    }
+
+    /// All that is stored of an object, as it is stored.
+    ///
+    /// # Errors
+    /// As [`Objects::read`].
+    pub(crate) async fn read_stored(
+        &self,
+        body: &Body,
+    ) -> std::result::Result<
+        impl Stream<Item = std::result::Result<Bytes, ContentError>> + Send + use<>,
+        ContentError,
+    > {
+        let found = Found::of(&self.node, &self.memory, body).await?;
+        let all = 0..found.length();
+        found.read((&self.node, &self.memory), all).await
     }
 
     /// Bytes of each part of an object that was uploaded in parts; none of others.
@@ -295,7 +323,9 @@ impl Objects {
         let mut sizes = match (&object.body, object.parts) {
             (_, 0) => Vec::new(),
             (Body::List(_), _) => match Found::of(&self.node, &self.memory, &object.body).await? {
-                Found::List(list, _) => lengths(&list),
+                Found::List(list, _) => {
+                    encryption::plain_lengths(&list, Encryption::of(object).is_some())?
+                }
                 Found::Chunk(..) => Vec::new(),
             },
             _ => vec![object.size],
@@ -304,7 +334,7 @@ impl Objects {
         Ok(sizes)
     }
 
-    /// Begins an upload in parts: `object` is all that is going to be said of it.
+    /// Begins an upload in parts: `object` is all that is going to be said of it. Gives that with how it is encrypted, too.
     ///
     /// # Errors
     /// If the bucket is gone, too many uploads of this name are under way, or too few voters answer.
@@ -312,9 +342,9 @@ impl Objects {
         &self,
         place: (&FoundBucket, &Name),
         key: RequestKey,
-        object: Object,
-    ) -> Result<VersionId> {
-        uploads::begin(&self.node, place, key, object).await
+        (object, encrypt): (Object, Encrypt),
+    ) -> Result<(VersionId, Object)> {
+        uploads::begin(&self.node, place, key, (object, encrypt)).await
     }
 
     /// An upload that is under way.
@@ -337,20 +367,20 @@ impl Objects {
         uploads::list(&self.node, bucket, listing).await
     }
 
-    /// Stores a part of an upload, in the place of one of the same number.
+    /// Stores a part of an upload, in the place of one of the same number; with the key of a customer where the upload is
+    /// encrypted with one.
     ///
     /// # Errors
     /// If the upload is not under way any more when the part is stored; else as for [`Objects::put`].
     pub async fn put_part<E: std::fmt::Display>(
         &self,
         upload: &FoundUpload,
-        (number, object, seal): (u32, Object, Option<Seal>),
+        (part, customer): (NewPart, Option<&CustomerKey>),
         incoming: Incoming,
         content: impl Stream<Item = std::result::Result<Bytes, E>>,
     ) -> Result<Object> {
-        let part = (number, object, seal);
-        let plan = self.plan(incoming);
-        uploads::put_part(&self.node, &self.memory, upload, part, (plan, content)).await
+        let (node, plan) = (&self.node, self.plan(incoming));
+        uploads::put_part((node, &self.memory), upload, (part, customer), (plan, content)).await
     }
 
     /// Up to `limit` parts of an upload after this number, in order.
@@ -387,11 +417,6 @@ impl Objects {
     pub async fn abort(&self, place: (&FoundBucket, &Name), upload: VersionId) -> Result<()> {
         uploads::abort(&self.node, place, upload).await
     }
-}
-
-/// Bytes of each part of a list.
-fn lengths(list: &List) -> Vec<u64> {
-    (0..).map_while(|place| list.part(place)).map(|part| part.length).collect()
 }
 
 /// What is asked of the slots of a bucket.

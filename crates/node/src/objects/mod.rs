@@ -21,7 +21,7 @@ pub(crate) use self::buckets::{
 pub use self::copy::CopyFrom;
 pub(crate) use self::copy::{CopyObject, copy};
 pub(crate) use self::gateway::request as list_request;
-pub use self::gateway::{Incoming, Listing, Objects, Whole};
+pub use self::gateway::{Incoming, Listing, NewPart, Objects, Whole};
 pub(crate) use self::put::put;
 pub use self::put::{PutObject, Seal, Sealed, StoredObject};
 pub use self::uploads::{FoundPart, FoundUpload};

@@ -1,6 +1,7 @@
 //! Puts: content under a name.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
@@ -15,6 +16,7 @@ use super::buckets::{Relies, change_in};
 use super::{FoundBucket, ObjectError, Result, changed, check_metadata, now_ms, update};
 use crate::body_memory::BodyMemory;
 use crate::content_stream::{self, ContentError, Plan};
+use crate::encryption::{self, CustomerKey, Encrypt};
 use crate::node::Node;
 use slotcast_object::Address;
 
@@ -28,6 +30,8 @@ pub struct PutObject {
     pub object: Object,
     /// What is said of it when all of its content has come, before anybody can see it.
     pub seal: Option<Seal>,
+    /// How its content is to be encrypted.
+    pub encrypt: Encrypt,
 }
 
 /// Completes what is said of an object whose content has come, and refuses it if that is not what was announced.
@@ -42,9 +46,17 @@ impl fmt::Debug for PutObject {
     }
 }
 
-/// All content of `object` has come.
-pub(super) fn sealed(seal: Option<Seal>, object: &mut Object) -> Result<()> {
+/// All content of `object` has come. Who does not have the key of a customer learns no hash of content that is encrypted with
+/// it.
+pub(super) fn sealed(
+    seal: Option<Seal>,
+    object: &mut Object,
+    customer: Option<&CustomerKey>,
+) -> Result<()> {
     seal.map_or(Ok(()), |seal| seal(object)).map_err(ObjectError::Refused)?;
+    if let Some(key) = customer {
+        object.checksums.md5 = object.checksums.md5.map(|md5| key.tag(md5));
+    }
     check_metadata(object)
 }
 
@@ -73,16 +85,22 @@ pub(crate) async fn put<E: std::fmt::Display>(
     plan: Plan,
     content: impl Stream<Item = std::result::Result<Bytes, E>>,
 ) -> Result<StoredObject> {
-    let PutObject { key, condition, mut object, seal } = put;
+    let PutObject { key, condition, mut object, seal, encrypt } = put;
+    // Of what is encrypted already it is known how long the content is.
+    let size = matches!(encrypt, Encrypt::Done).then_some(object.size);
     if let Some(length) = plan.length.filter(|length| *length <= plan.chunk_size as u64) {
-        let lease = memory.take(length + plan.buffered).await.map_err(ContentError::from)?;
+        // What is encrypted is there twice.
+        let is_encrypted = encrypt.customer().is_some() || encrypt.is_by_server(&bucket.bucket);
+        let needs = if is_encrypted { 2 * length } else { length } + plan.buffered;
+        let lease = memory.take(needs).await.map_err(ContentError::from)?;
         let bytes = collect(plan, length, content).await?;
-        object.size = bytes.len() as u64;
-        sealed(seal, &mut object)?;
-        let content = Content::of(bytes);
+        object.size = size.unwrap_or(bytes.len() as u64);
+        sealed(seal, &mut object, encrypt.customer())?;
+        let (hashed, replicas) = (OnceLock::new(), plan.replicas);
         let put_as = |bucket: FoundBucket| {
-            let what = (&object, &content);
-            async move { put_short(node, (&bucket, name), what, (key, condition), plan).await }
+            let what = (&object, (&bytes, &hashed), &encrypt);
+            let how = (key, condition, replicas);
+            async move { put_short(node, (&bucket, name), what, how).await }
         };
         let place = (bucket, Relies::OnName);
         let ((version, object), bucket) = change_in(node, place, put_as).await?;
@@ -92,10 +110,13 @@ pub(crate) async fn put<E: std::fmt::Display>(
     // It is on its way for longer than it takes to read the bucket.
     let bucket = certain(node, bucket).await?;
     let plan = Plan { replicas: plan.replicas.or(bucket.bucket.replicas), ..plan };
-    let stored = content_stream::store(node, memory, plan, content).await?;
-    object.size = stored.length;
+    let object_key =
+        encrypt.begin(node, &bucket.bucket, &mut object).map_err(ContentError::from)?;
+    let key_of_all = (object_key.as_ref(), 0);
+    let stored = encryption::store(node, memory, key_of_all, plan, content).await?;
+    object.size = size.unwrap_or(stored.length);
     object.body = body_at(stored.address);
-    sealed(seal, &mut object)?;
+    sealed(seal, &mut object, encrypt.customer())?;
     let (version, bucket) = name_object(node, (&bucket, name), &object, (key, condition)).await?;
     Ok(StoredObject { version, object, versioning: bucket.bucket.versioning })
 }
@@ -104,10 +125,15 @@ pub(crate) async fn put<E: std::fmt::Display>(
 async fn put_short(
     node: &Node,
     (bucket, name): (&FoundBucket, &Name),
-    (object, content): (&Object, &Content),
-    (key, condition): (RequestKey, Condition),
-    plan: Plan,
+    (object, (bytes, hashed), encrypt): (&Object, (&Bytes, &OnceLock<Content>), &Encrypt),
+    (key, condition, replicas): (RequestKey, Condition, Option<u8>),
 ) -> Result<(VersionId, Object)> {
+    let mut object = object.clone();
+    let began = encrypt.begin(node, &bucket.bucket, &mut object).map_err(ContentError::from)?;
+    let content = match &began {
+        Some(key) => Content::of(encryption::encrypted(key, bytes).map_err(ContentError::from)?),
+        None => hashed.get_or_init(|| Content::of(bytes.clone())).clone(),
+    };
     let versioning = bucket.bucket.versioning;
     let max_inline =
         if versioning == Versioning::Off { MAX_INLINE } else { MAX_INLINE_OF_VERSIONS };
@@ -117,7 +143,8 @@ async fn put_short(
         true => Body::Inline(content.bytes().clone(), Some(chunk.0)),
         false => Body::Chunk(chunk),
     };
-    let mut object = Object { body, ..object.clone() };
+    object.body = body;
+    check_metadata(&object)?;
     bucket.bucket.retain(&mut object);
     let operation = Operation::Put(Entry::Object(object.clone()));
     let permit = Permit::at(now_ms());
@@ -126,8 +153,8 @@ async fn put_short(
     let outcome = match is_inline {
         true => update(node, change).await?,
         false => {
-            let replicas = plan.replicas.or(bucket.bucket.replicas);
-            let put = node.put_named((content.clone(), replicas), change);
+            let replicas = replicas.or(bucket.bucket.replicas);
+            let put = node.put_named((content, replicas), change);
             let ended = put.await.map_err(|_| ObjectError::STOPPED)?;
             changed(&ended.map_err(|failure| content_stream::meaning(chunk, failure))?)?
         }

@@ -20,12 +20,14 @@ use slotcast_object::{
 use slotcast_protocol::{ChunkId, Claim};
 use slotcast_store::Content;
 
+use super::believed::certain;
 use super::buckets::{Relies, change_in};
-use super::gateway::{Listing, request};
-use super::put::{Seal, body_at, name_object, sealed};
+use super::gateway::{Listing, NewPart, request};
+use super::put::{body_at, name_object, sealed};
 use super::{Change, FoundBucket, ObjectError, Result, amend, delete, new_key, now_ms, update};
 use crate::body_memory::BodyMemory;
-use crate::content_stream::{self, Plan, meaning};
+use crate::content_stream::{ContentError, Plan, meaning};
+use crate::encryption::{self, CustomerKey, Encrypt, Encryption};
 use crate::node::Node;
 use slotcast_object::Address;
 use slotcast_object::list::{self, Part};
@@ -88,12 +90,15 @@ pub(super) async fn begin(
     node: &Node,
     (bucket, name): (&FoundBucket, &Name),
     key: RequestKey,
-    object: Object,
-) -> Result<VersionId> {
+    (mut object, encrypt): (Object, Encrypt),
+) -> Result<(VersionId, Object)> {
+    // Of a bucket that is only believed it may not be so.
+    let bucket = &certain(node, bucket).await?;
+    encrypt.begin(node, &bucket.bucket, &mut object).map_err(ContentError::from)?;
     super::check_metadata(&object)?;
-    let object = &object;
+    let said = &object;
     let begin_in = |bucket: FoundBucket| async move {
-        let operation = Operation::Put(Entry::Object(object.clone()));
+        let operation = Operation::Put(Entry::Object(said.clone()));
         let condition = Condition::Always;
         let (versioning, permit) = (Versioning::On, Permit::default());
         let request = Request { key, operation, condition, versioning, permit };
@@ -104,7 +109,8 @@ pub(super) async fn begin(
             _ => Err(ObjectError::STOPPED),
         }
     };
-    Ok(change_in(node, (bucket, Relies::OnBucket), begin_in).await?.0)
+    let (version, _) = change_in(node, (bucket, Relies::OnBucket), begin_in).await?;
+    Ok((version, object))
 }
 
 pub(super) async fn find(
@@ -151,17 +157,20 @@ pub(crate) async fn list(
 }
 
 pub(super) async fn put_part<E: std::fmt::Display>(
-    node: &Node,
-    memory: &BodyMemory,
+    (node, memory): (&Node, &BodyMemory),
     upload: &FoundUpload,
-    (number, mut object, seal): (u32, Object, Option<Seal>),
+    (part, customer): (NewPart, Option<&CustomerKey>),
     (plan, content): (Plan, impl Stream<Item = std::result::Result<Bytes, E>>),
 ) -> Result<Object> {
+    let NewPart { number, mut object, seal } = part;
     let plan = Plan { replicas: upload.bucket.bucket.replicas, ..plan };
-    let stored = content_stream::store(node, memory, plan, content).await?;
+    let object_key = encryption::key_of(node, &upload.object, customer);
+    let object_key = object_key.map_err(ContentError::from)?;
+    let key_of_part = (object_key.as_ref(), number);
+    let stored = encryption::store(node, memory, key_of_part, plan, content).await?;
     object.size = stored.length;
     object.body = body_at(stored.address);
-    sealed(seal, &mut object)?;
+    sealed(seal, &mut object, customer)?;
     let name = part_name(number);
     let request = Request {
         key: new_key()?,
@@ -205,7 +214,12 @@ pub(super) async fn parts(
 }
 
 /// Stores the list of what the parts are, and gives what stands for it.
-async fn body_of(node: &Node, bucket: &Bucket, parts: &[FoundPart]) -> Result<Body> {
+async fn body_of(
+    node: &Node,
+    bucket: &Bucket,
+    (parts, is_encrypted): (&[FoundPart], bool),
+) -> Result<Body> {
+    let stored = |size| if is_encrypted { encryption::stored_length(size) } else { size };
     let entry = |part: &FoundPart| {
         let address = match part.object.body {
             Body::Chunk(chunk) => Address::Chunk(chunk),
@@ -213,7 +227,8 @@ async fn body_of(node: &Node, bucket: &Bucket, parts: &[FoundPart]) -> Result<Bo
             // Parts are never kept so.
             Body::Inline(..) => Address::Chunk(ChunkId([0; 32])),
         };
-        (part.object.size > 0).then_some(Part { address, length: part.object.size })
+        let length = stored(part.object.size);
+        (length > 0).then_some(Part { address, length })
     };
     let entries: Vec<Part> = parts.iter().filter_map(entry).collect();
     if entries.is_empty() {
@@ -234,7 +249,8 @@ pub(super) async fn complete(
     completion: Completion<'_>,
 ) -> Result<(VersionId, Object)> {
     let Completion { parts, key, condition, mut object } = completion;
-    object.body = body_of(node, &bucket.bucket, parts).await?;
+    let is_encrypted = Encryption::of(&object).is_some();
+    object.body = body_of(node, &bucket.bucket, (parts, is_encrypted)).await?;
     object.size = parts.iter().map(|part| part.object.size).sum();
     object.parts = u32::try_from(parts.len()).unwrap_or(u32::MAX);
     object.modified = now_ms();

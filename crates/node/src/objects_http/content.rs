@@ -16,7 +16,8 @@ use super::digests::{self, Announced};
 use super::{bad_request, condition, name, request_key, version};
 use crate::content_read::Found;
 use crate::content_stream::{ContentError, Plan};
-use crate::http::{App, CHUNK_SIZE, Keys, Problem, answer_get, why_not_stored};
+use crate::encryption::{self, Encrypt, Encryption};
+use crate::http::{App, CHUNK_SIZE, Keys, Problem, answer_get, found_body, why_not_stored};
 use crate::objects::{self, Change, CopyObject, FoundBucket, ObjectError, PutObject, text_of};
 
 #[derive(Deserialize)]
@@ -41,6 +42,9 @@ pub struct StoredAnswer {
     pub modified: u64,
     /// The address of its content, which is a hash of it.
     pub content: String,
+    /// How it is encrypted, if it is: then the address is that of what is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encryption: Option<String>,
     /// The version that was copied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_version: Option<String>,
@@ -80,7 +84,7 @@ pub(super) async fn put_object(
         let source = (&from, &source, from_version);
         let copy = CopyObject { key, condition, source, plan };
         let copied = objects::copy(node, memory, (&bucket, &object_name), copy).await;
-        copied.map(|(version, copied)| (version, copied.object, Some(copied.version)))
+        copied.map(|(stored, copied)| (stored.version, stored.object, Some(copied.version)))
     } else {
         if query.from_version.is_some() {
             return Err(bad_request("from_version needs from"));
@@ -89,7 +93,7 @@ pub(super) async fn put_object(
         let announced = Announced::of(&headers)?;
         let bucket = objects::believed(node, &bucket_name).await?;
         let (content, seal) = announced.pass(body.into_data_stream());
-        let put = PutObject { key, condition, object, seal };
+        let put = PutObject { key, condition, object, seal, encrypt: Encrypt::AsBucket };
         let put = objects::put(node, memory, (&bucket, &object_name), put, plan, content).await;
         put.map(|stored| (stored.version, stored.object, None))
     };
@@ -109,6 +113,7 @@ pub(super) async fn put_object(
         size: object.size,
         modified: object.modified,
         content: description::address(&object).to_string(),
+        encryption: description::encryption(&object),
         from_version: from_version.map(text_of),
     };
     let tag = super::tag(version);
@@ -145,9 +150,20 @@ pub(super) async fn get_object(
         return Ok(Json(ObjectDescription::of(name.to_string(), found, replicas)).into_response());
     }
     let said = description::headers(&found);
-    let content = Found::of(&node, &memory, &found.object.body).await?;
-    let about = (&super::tag_text(found.version)[..], description::media_type(&found.object));
-    let mut response = answer_get((node, &memory), content, about, &asked).await?;
+    let object = &found.object;
+    let tag = super::tag_text(found.version);
+    let about = (&tag[..], (object.size, description::media_type(object)));
+    let mut response = if Encryption::of(object).is_some() {
+        let read = async |range| {
+            let content = encryption::read((&node, &memory), object, None, range).await?;
+            Ok(Body::from_stream(content))
+        };
+        answer_get(about, &asked, read).await?
+    } else {
+        let content = Found::of(&node, &memory, &object.body).await?;
+        let about = (&tag[..], (content.length(), about.1.1));
+        answer_get(about, &asked, |range| found_body((node, &memory), content, range)).await?
+    };
     response.headers_mut().extend(said);
     Ok(response)
 }

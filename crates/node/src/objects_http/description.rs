@@ -9,6 +9,7 @@ use slotcast_protocol::ChunkId;
 
 use super::{bad_request, digests, tag};
 use crate::content_hash::ContentHash;
+use crate::encryption::{Encryption, is_description};
 use crate::http::Problem;
 use crate::objects::{FoundObject, check_metadata, text_of};
 use slotcast_object::Address;
@@ -21,6 +22,9 @@ pub(crate) const TAGS: &str = "slotcast-tags";
 
 /// The address of the content.
 const CONTENT: &str = "slotcast-content";
+
+/// How the content is encrypted where it is stored.
+const ENCRYPTION: &str = "slotcast-encryption";
 
 /// Headers that are given back as they came. In the metadata of an object their names begin with a colon, as no header's
 /// name does.
@@ -88,6 +92,11 @@ pub(super) fn address(object: &Object) -> Address {
     }
 }
 
+/// How an object is encrypted, if it is.
+pub(super) fn encryption(object: &Object) -> Option<String> {
+    Encryption::of(object).map(|encryption| encryption.name().to_owned())
+}
+
 /// The media type of an answer.
 pub(super) fn media_type(object: &Object) -> HeaderValue {
     let of = object.media_type.as_ref().map(|text| HeaderValue::from_bytes(text.as_bytes()));
@@ -101,8 +110,12 @@ pub(super) fn headers(found: &FoundObject) -> HeaderMap {
     let ascii = |text: String| HeaderValue::try_from(text).expect("it is ASCII");
     headers.insert(header::ETAG, tag(found.version));
     headers.extend(digests::header(object).map(|value| (digests::NAME, value)));
-    headers.insert(CONTENT, ascii(address(object).to_string()));
-    for (key, value) in &object.metadata {
+    match encryption(object) {
+        // The address of what is stored says nothing of what is read.
+        Some(name) => headers.insert(ENCRYPTION, ascii(name)),
+        None => headers.insert(CONTENT, ascii(address(object).to_string())),
+    };
+    for (key, value) in object.metadata.iter().filter(|(key, _)| !is_description(key)) {
         let name = match key.strip_prefix(':') {
             Some(name) => HeaderName::try_from(name),
             None => HeaderName::try_from(format!("{META}{key}")),
@@ -149,16 +162,21 @@ pub struct ObjectDescription {
     /// Checksums of its content that are kept, in base64, by their names in `Repr-Digest`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub digests: BTreeMap<String, String>,
+    /// How its content is encrypted, if it is: then its address is that of what is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encryption: Option<String>,
 }
 
 impl ObjectDescription {
     pub(super) fn of(name: String, found: FoundObject, replicas: Option<u8>) -> ObjectDescription {
         let FoundObject { version, is_latest, object } = found;
         let content = address(&object).to_string();
+        let encryption = encryption(&object);
         let digests = digests::known(&object);
         let digests = digests.map(|(name, value)| (name.to_owned(), value)).collect();
         let (mut headers, mut metadata) = (BTreeMap::new(), BTreeMap::new());
-        for (key, value) in object.metadata {
+        let metadata_of = object.metadata.into_iter().filter(|(key, _)| !is_description(key));
+        for (key, value) in metadata_of {
             match key.strip_prefix(':') {
                 Some(key) => headers.insert(key.to_owned(), value),
                 None => metadata.insert(key, value),
@@ -178,6 +196,7 @@ impl ObjectDescription {
             metadata,
             tags: object.tags,
             digests,
+            encryption,
         }
     }
 }

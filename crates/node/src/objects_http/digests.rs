@@ -10,6 +10,7 @@ use slotcast_object::Object;
 
 use super::bad_request;
 use crate::digests::{Checksum, Digests};
+use crate::encryption::Encryption;
 use crate::http::Problem;
 use crate::objects::Seal;
 
@@ -158,8 +159,10 @@ impl Announced {
 /// Which of the checksums of an object are those of its content, each with its name.
 pub(super) fn known(object: &Object) -> impl Iterator<Item = (&'static str, String)> {
     // Of an upload in parts some are those of the checksums of its parts.
+    // With a key of a customer something else stands for the MD5.
+    let has_tag = matches!(Encryption::of(object), Some(Encryption::Customer { .. }));
     let is_whole = move |checksum: &Checksum| match checksum {
-        Checksum::Md5 => object.parts == 0,
+        Checksum::Md5 => object.parts == 0 && !has_tag,
         _ => !object.checksums.of_parts,
     };
     Checksum::ALL.into_iter().filter(is_whole).filter_map(|checksum| {
