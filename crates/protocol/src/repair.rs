@@ -178,6 +178,8 @@ pub struct Repair {
     to_heal: BTreeSet<ChunkId>,
     /// Could not be healed, and is to be asked about without waiting for the next scan.
     to_retry: VecDeque<ChunkId>,
+    /// Lost once more while it was being recovered, after it had been put here.
+    lost_again: BTreeSet<ChunkId>,
     /// Held, and found to lack replicas; all of `to_heal` and `to_retry` among them.
     lacking: BTreeSet<ChunkId>,
     /// Lost, and their last attempt failed.
@@ -227,6 +229,7 @@ impl Repair {
             to_recover: VecDeque::new(),
             to_heal: BTreeSet::new(),
             to_retry: VecDeque::new(),
+            lost_again: BTreeSet::new(),
             lacking: BTreeSet::new(),
             unrecovered: BTreeMap::new(),
             tried_again: BTreeSet::new(),
@@ -359,8 +362,12 @@ impl Repair {
         self.lacking.remove(&chunk);
         self.to_heal.remove(&chunk);
         self.unrecovered.remove(&chunk);
-        let is_known = matches!(self.in_hand.get(&chunk), Some(Work::Recover(_)))
-            || self.to_recover.iter().any(|(known, _)| *known == chunk);
+        // That which is under way may end well for what is not here any more.
+        if matches!(self.in_hand.get(&chunk), Some(Work::Recover(_))) {
+            self.lost_again.insert(chunk);
+            return;
+        }
+        let is_known = self.to_recover.iter().any(|(known, _)| *known == chunk);
         match is_known {
             true => {}
             false if self.to_recover.len() < REMEMBERED => {
@@ -377,6 +384,13 @@ impl Repair {
             return;
         }
         self.tried_again.remove(&chunk);
+        let is_lost_again = self.lost_again.remove(&chunk);
+        if let Work::Recover(wanted) = work
+            && is_lost_again
+            && outcome != RepairOutcome::Failed
+        {
+            self.to_recover.push_back((chunk, wanted));
+        }
         if let (Work::PutAgain, Some(scan)) = (work, &mut self.scan) {
             scan.tried(now, outcome == RepairOutcome::Healed);
         }

@@ -233,3 +233,24 @@ fn a_scan_ends_while_what_was_lost_is_still_asked_for() {
     rig.run(Time::ZERO + Span::from_ms(80));
     assert!(!rig.repair.has_handed_over(), "it may be the last replica");
 }
+
+/// What was written for it is read back, and may be lost before it is told that all is well.
+#[test]
+fn what_is_lost_again_while_it_is_recovered_is_recovered_again() {
+    let (nine, wanted) = (chunk(9), Wanted::bare(3));
+    let mut repair = Repair::new(RULES, 0, 5);
+    let mut tell = |input| {
+        let mut effects = Vec::new();
+        repair.handle(Time::ZERO, input, &Shelf::default(), &mut effects);
+        let recovers = |effect: &RepairEffect| *effect == RepairEffect::Recover(nine, wanted);
+        (effects.iter().filter(|effect| recovers(effect)).count(), repair.statistics())
+    };
+    assert_eq!(tell(RepairInput::Lost(nine, wanted)).0, 1);
+    let (asked, statistics) = tell(RepairInput::Lost(nine, wanted));
+    assert_eq!((asked, statistics.under_replicated), (0, 1), "one attempt, and one chunk");
+    let (_, statistics) = tell(RepairInput::Ended(nine, RepairOutcome::Healed));
+    assert_eq!((statistics.recovered, statistics.under_replicated), (1, 1), "it is lost again");
+    let mut effects = Vec::new();
+    repair.handle(Time::ZERO + RULES.retry, RepairInput::Wake, &Shelf::default(), &mut effects);
+    assert!(effects.contains(&RepairEffect::Recover(nine, wanted)), "{effects:?}");
+}
