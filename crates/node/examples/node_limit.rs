@@ -4,6 +4,8 @@
 //! cargo run --release -p slotcast-node --example node_limit -- [FOLDER]
 //! ```
 //!
+//! Gets are measured twice: from the page cache, and from the memory of the node for what was read of late.
+//!
 //! The limit of puts is one thread that writes a MiB and flushes it, again and again, divided by the
 //! replicas; that of gets is two threads that read and hash, and do nothing else.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures wall time")]
@@ -18,6 +20,7 @@ use bytes::Bytes;
 use slotcast_node::{GetResult, Limits, Node, NodeConfig, PutResult};
 use slotcast_protocol::ChunkId;
 use slotcast_store::Content;
+use slotcast_units::Size;
 use tokio::sync::oneshot::Receiver;
 
 const TOTAL: usize = 256 << 20;
@@ -147,8 +150,9 @@ fn paced_puts(node: &Node, size: usize, distance: Duration, first: usize) -> Vec
     waiting.into_iter().map(|put| runtime.block_on(put).expect("it is stored")).collect()
 }
 
-/// Gets of all `names`, `AT_A_TIME` at a time, some rounds, with everything in the page cache.
-fn gets(base: &Path, node: &Node, size: usize, names: &[ChunkId]) {
+/// Gets of all `names`, `AT_A_TIME` at a time, some rounds, with everything in the page cache; or in the memory of the node,
+/// if it has some.
+fn gets(base: &Path, node: &Node, size: usize, names: &[ChunkId], from: &str) {
     let limit = plain::hashed_reads(base, TOTAL, size, ROUNDS);
     plain::warm(&base.join(size.to_string()));
     let (start, used) = (Instant::now(), processor());
@@ -167,7 +171,7 @@ fn gets(base: &Path, node: &Node, size: usize, names: &[ChunkId]) {
     let (took, used) = (start.elapsed(), processor() - used);
     let rate = (TOTAL * ROUNDS) as f64 / took.as_secs_f64();
     println!(
-        "get {:>4} KiB: {:>4.0} MB/s, {:>3.0} % of {:.0} MB/s; processor {:.3} ms a get; {failed} failed",
+        "get {:>4} KiB from {from}: {:>4.0} MB/s, {:>3.0} % of {:.0} MB/s; processor {:.3} ms a get; {failed} failed",
         size >> 10,
         rate / 1e6,
         rate / limit * 100.0,
@@ -191,7 +195,7 @@ fn main() {
             group_size: 9,
             replicas: REPLICAS as u8,
             segment_size: 64 << 20,
-            limits: Limits::default(),
+            limits: Limits { cache_memory: Some(Size::ZERO), ..Limits::default() },
         };
         let node = Node::start(&config).expect("it starts");
         let (names, rate) = puts(&node, size, limit);
@@ -200,7 +204,16 @@ fn main() {
                 puts_at(&base, &node, size, rate, part);
             }
         }
-        gets(&base, &node, size, &names);
+        gets(&base, &node, size, &names, "the page cache");
+        drop(node);
+        // With memory for all of it, into which it is read once.
+        let cache_memory = Some(Size::from_bytes(4 * TOTAL as u64));
+        let limits = Limits { cache_memory, ..Limits::default() };
+        let node = Node::start(&NodeConfig { limits, ..config }).expect("it starts");
+        for name in names.iter().chain(&names) {
+            node.get(*name).blocking_recv().expect("an answer").expect("it is there");
+        }
+        gets(&base, &node, size, &names, "memory");
         drop(node);
     }
     std::fs::remove_dir_all(base).expect("it was there");
