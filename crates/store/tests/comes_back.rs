@@ -1,63 +1,18 @@
 //! Segments that cannot be read at a start, or are not there, and are at a later one: what was removed stays removed, and
 //! numbers of replicas stay what they were raised to.
 
+mod one_store;
+
 use bytes::Bytes;
 use slotcast_disk::io::SegmentId;
-use slotcast_faults::SimulatedDisk;
 use slotcast_protocol::{ChunkId, Claim};
 use slotcast_store::{
-    Config, Content, DiskError, Effect, Identity, Input, Store, StoreStatus, Ticket, WriteError,
+    Config, Content, DiskError, Effect, Identity, Input, StoreStatus, Ticket, WriteError,
 };
 
-/// A store and its disk. Whatever is under way is done before the next request.
-struct Rig {
-    store: Store,
-    disk: SimulatedDisk,
-    told: Vec<Effect>,
-}
+use one_store::Rig;
 
 impl Rig {
-    fn new() -> Rig {
-        let mut effects = Vec::new();
-        let store = Store::open(config(), &mut effects);
-        let mut rig = Rig { store, disk: SimulatedDisk::new(1), told: Vec::new() };
-        rig.settle(effects);
-        rig
-    }
-
-    /// Starts again, with the same disk.
-    fn restart(&mut self) {
-        self.disk.crash();
-        let mut effects = Vec::new();
-        self.store = Store::open(config(), &mut effects);
-        self.settle(effects);
-    }
-
-    fn tell(&mut self, input: Input) {
-        let mut effects = Vec::new();
-        self.store.handle(input, &mut effects);
-        self.settle(effects);
-    }
-
-    fn settle(&mut self, mut effects: Vec<Effect>) {
-        loop {
-            for effect in std::mem::take(&mut effects) {
-                match effect {
-                    Effect::Disk(id, op) => self.disk.ask(id, op),
-                    Effect::Work => {
-                        let work = self.store.take_work().expect("there is some");
-                        self.store.handle(Input::Worked(work.run()), &mut effects);
-                    }
-                    other => self.told.push(other),
-                }
-            }
-            if effects.is_empty() {
-                let Some((id, result)) = self.disk.step() else { return };
-                self.store.handle(Input::Disk(id, result), &mut effects);
-            }
-        }
-    }
-
     fn put(&mut self, n: u16, replicas: u8) -> Effect {
         self.tell(Input::Put(Ticket(0), content(n), Some(replicas), Claim::Bare));
         self.told.pop().expect("it is answered")
@@ -104,7 +59,7 @@ const REMOVED: Effect = Effect::Removed { ticket: Ticket(0), existed: true };
 /// younger than it.
 #[test]
 fn what_could_not_be_read_at_a_start_holds_when_it_can() {
-    let mut rig = Rig::new();
+    let mut rig = Rig::new(config());
     for n in 0..12 {
         assert_eq!(rig.put(n, 3), STORED);
     }
@@ -137,7 +92,7 @@ fn what_could_not_be_read_at_a_start_holds_when_it_can() {
 /// in it.
 #[test]
 fn what_was_not_there_at_a_start_is_older_than_what_was_written_meanwhile() {
-    let mut rig = Rig::new();
+    let mut rig = Rig::new(config());
     for n in 0..3 {
         assert_eq!(rig.put(n, 3), STORED);
     }
@@ -165,7 +120,7 @@ fn what_was_not_there_at_a_start_is_older_than_what_was_written_meanwhile() {
 /// The same over many starts, where the latest segment has all that was written since the one before.
 #[test]
 fn each_start_numbers_its_records_above_those_of_all_before() {
-    let mut rig = Rig::new();
+    let mut rig = Rig::new(config());
     for start in 0..20 {
         let of_start = 10 * start..10 * start + 4;
         for n in of_start.clone() {

@@ -1,66 +1,37 @@
 //! A disk that takes what it cannot give back: what is written in the place of what could not be read is read back.
 
+mod one_store;
+
 use bytes::Bytes;
-use slotcast_faults::{DiskFaults, OpFaults, SimulatedDisk, Transient};
+use slotcast_faults::{DiskFaults, OpFaults, Transient};
 use slotcast_protocol::Claim;
 use slotcast_store::{
-    Config, Content, DiskError, Effect, Identity, Input, ReadError, Store, StoreStatus, Ticket,
+    Config, Content, DiskError, Effect, Identity, Input, ReadError, StoreStatus, Ticket,
 };
+
+use one_store::Rig;
 
 const TICKET: Ticket = Ticket(0);
 const STORED: Effect = Effect::Stored { ticket: TICKET, already: false };
 
-/// A store and its disk. Whatever is under way is done before the next request.
-struct Rig {
-    store: Store,
-    disk: SimulatedDisk,
-    told: Vec<Effect>,
-}
-
 impl Rig {
-    fn new() -> Rig {
-        let config = Config { segment_size: 64 << 10, ..Config::new(Identity([9; 32])) };
-        let mut effects = Vec::new();
-        let store = Store::open(config, &mut effects);
-        let mut rig = Rig { store, disk: SimulatedDisk::new(1), told: Vec::new() };
-        rig.settle(effects);
-        rig.told.clear();
-        rig
+    fn open() -> Rig {
+        Rig::new(Config { segment_size: 64 << 10, ..Config::new(Identity([9; 32])) })
     }
 
     /// What it says to `input`.
-    fn tell(&mut self, input: Input) -> Vec<Effect> {
-        let mut effects = Vec::new();
-        self.store.handle(input, &mut effects);
-        self.settle(effects);
+    fn says(&mut self, input: Input) -> Vec<Effect> {
+        self.told.clear();
+        self.tell(input);
         std::mem::take(&mut self.told)
     }
 
-    fn settle(&mut self, mut effects: Vec<Effect>) {
-        loop {
-            for effect in std::mem::take(&mut effects) {
-                match effect {
-                    Effect::Disk(id, op) => self.disk.ask(id, op),
-                    Effect::Work => {
-                        let work = self.store.take_work().expect("there is some");
-                        self.store.handle(Input::Worked(work.run()), &mut effects);
-                    }
-                    other => self.told.push(other),
-                }
-            }
-            if effects.is_empty() {
-                let Some((id, result)) = self.disk.step() else { return };
-                self.store.handle(Input::Disk(id, result), &mut effects);
-            }
-        }
-    }
-
     fn put(&mut self, n: u8) -> Vec<Effect> {
-        self.tell(Input::Put(TICKET, content(n), None, Claim::Bare))
+        self.says(Input::Put(TICKET, content(n), None, Claim::Bare))
     }
 
     fn get(&mut self, n: u8) -> Vec<Effect> {
-        self.tell(Input::Get(TICKET, content(n).chunk()))
+        self.says(Input::Get(TICKET, content(n).chunk()))
     }
 
     fn cannot_read(&mut self, cannot: bool) {
@@ -82,7 +53,7 @@ fn is_unreadable(told: &[Effect], n: u8) -> bool {
 /// One chunk is all that is there, so that no other read shows what the disk is like.
 #[test]
 fn a_disk_that_cannot_read_what_was_written_anew_takes_no_more() {
-    let mut rig = Rig::new();
+    let mut rig = Rig::open();
     assert_eq!(rig.put(1), [STORED]);
     rig.cannot_read(true);
     let told = rig.get(1);
@@ -103,7 +74,7 @@ fn a_disk_that_cannot_read_what_was_written_anew_takes_no_more() {
 /// Other chunks can be read in between.
 #[test]
 fn that_others_can_be_read_is_no_excuse() {
-    let mut rig = Rig::new();
+    let mut rig = Rig::open();
     for n in 1..=2 {
         assert_eq!(rig.put(n), [STORED]);
     }
@@ -122,7 +93,7 @@ fn that_others_can_be_read_is_no_excuse() {
 
 #[test]
 fn a_disk_that_reads_what_was_written_anew_is_a_good_one() {
-    let mut rig = Rig::new();
+    let mut rig = Rig::open();
     assert_eq!(rig.put(1), [STORED]);
     for _ in 0..20 {
         rig.cannot_read(true);
