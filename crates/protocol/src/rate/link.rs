@@ -20,19 +20,17 @@ const MEMORY: Span = Span::from_ms(100);
 impl LinkMeter {
     /// A link on which senders pace at `granted`.
     pub fn new(granted: Rate) -> LinkMeter {
-        let slowest = granted.split(1000).max(Rate::from_bps(1));
-        LinkMeter {
-            weighed: Weighed::new(granted, MEMORY, slowest, granted),
-            granted,
-            has_measured: false,
-        }
+        LinkMeter::starting(granted, granted)
     }
 
     /// The same, on which `first` is expected until chunks show another rate.
     pub fn starting(granted: Rate, first: Rate) -> LinkMeter {
-        let new = LinkMeter::new(granted);
         let slowest = granted.split(1000).max(Rate::from_bps(1));
-        LinkMeter { weighed: Weighed::new(first, MEMORY, slowest, granted), ..new }
+        LinkMeter {
+            weighed: Weighed::new(first, MEMORY, slowest, granted),
+            granted,
+            has_measured: false,
+        }
     }
 
     /// `size` came in `took`, from its first byte to its last.

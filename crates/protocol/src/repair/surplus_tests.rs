@@ -88,6 +88,20 @@ struct Rig {
 }
 
 impl Rig {
+    /// Who holds these, of which some are surplus. Nobody settles that, and all answer.
+    fn new(held: BTreeSet<ChunkId>, surplus: BTreeSet<ChunkId>) -> Rig {
+        Rig {
+            shelf: Shelf(held),
+            repair: Repair::new(RULES, 0, 5),
+            now: Time::ZERO,
+            wake: Time::NEVER,
+            released: Vec::new(),
+            surplus,
+            settles: false,
+            is_silent: false,
+        }
+    }
+
     fn tell(&mut self, input: RepairInput) {
         let mut inputs = vec![input];
         while let Some(input) = inputs.pop() {
@@ -141,16 +155,7 @@ impl Rig {
 fn what_is_surplus_is_released_and_tried_again_until_that_is_settled() {
     let held: BTreeSet<ChunkId> = (0..100).map(chunk).collect();
     let surplus: BTreeSet<ChunkId> = (0..50).map(chunk).collect();
-    let mut rig = Rig {
-        shelf: Shelf(held),
-        repair: Repair::new(RULES, 0, 5),
-        now: Time::ZERO,
-        wake: Time::NEVER,
-        released: Vec::new(),
-        surplus: surplus.clone(),
-        settles: false,
-        is_silent: false,
-    };
+    let mut rig = Rig::new(held, surplus.clone());
     rig.tell(RepairInput::Changed);
     rig.run(Time::ZERO + Span::from_ms(50));
     let asked: BTreeSet<ChunkId> = rig.released.iter().flatten().copied().collect();
@@ -169,16 +174,7 @@ fn what_is_surplus_is_released_and_tried_again_until_that_is_settled() {
 #[test]
 fn who_leaves_removes_nothing() {
     let held: BTreeSet<ChunkId> = (0..20).map(chunk).collect();
-    let mut rig = Rig {
-        shelf: Shelf(held.clone()),
-        repair: Repair::new(RULES, 0, 5),
-        now: Time::ZERO,
-        wake: Time::NEVER,
-        released: Vec::new(),
-        surplus: held,
-        settles: false,
-        is_silent: false,
-    };
+    let mut rig = Rig::new(held.clone(), held);
     rig.tell(RepairInput::Draining(true));
     rig.run(Time::ZERO + Span::from_ms(80));
     assert_eq!(rig.released.len(), 0);
@@ -187,16 +183,9 @@ fn who_leaves_removes_nothing() {
 #[test]
 fn what_nobody_could_tell_is_asked_again_before_long() {
     let held: BTreeSet<ChunkId> = (0..20).map(chunk).collect();
-    let mut rig = Rig {
-        shelf: Shelf(held.clone()),
-        repair: Repair::new(RULES, 0, 5),
-        now: Time::ZERO,
-        wake: Time::NEVER,
-        released: Vec::new(),
-        surplus: held,
-        settles: true,
-        is_silent: true,
-    };
+    let mut rig = Rig::new(held.clone(), held);
+    rig.settles = true;
+    rig.is_silent = true;
     rig.tell(RepairInput::Changed);
     while rig.repair.statistics().scans == 0 {
         rig.run(rig.now + Span::from_us(100));
@@ -214,16 +203,7 @@ fn what_nobody_could_tell_is_asked_again_before_long() {
 
 #[test]
 fn a_scan_ends_while_what_was_lost_is_still_asked_for() {
-    let mut rig = Rig {
-        shelf: Shelf((0..20).map(chunk).collect()),
-        repair: Repair::new(RULES, 0, 5),
-        now: Time::ZERO,
-        wake: Time::NEVER,
-        released: Vec::new(),
-        surplus: BTreeSet::new(),
-        settles: false,
-        is_silent: false,
-    };
+    let mut rig = Rig::new((0..20).map(chunk).collect(), BTreeSet::new());
     rig.tell(RepairInput::Lost(chunk(100), Wanted::bare(3)));
     rig.tell(RepairInput::Changed);
     rig.run(Time::ZERO + Span::from_ms(50));
