@@ -197,6 +197,20 @@ impl Walk {
         is_down: impl Fn(u32) -> bool,
         effects: &mut Vec<WalkEffect>,
     ) {
+        loop {
+            self.fetch_and_restore(effects);
+            if self.wave.is_some() || self.ready.is_empty() || !self.to_restore.is_empty() {
+                return;
+            }
+            // Where nobody can be asked the wave is over at once, and nothing else would make it go on.
+            if self.begin_wave(&nodes_of, &is_down) {
+                return self.ask(now, effects);
+            }
+            self.end_wave();
+        }
+    }
+
+    fn fetch_and_restore(&mut self, effects: &mut Vec<WalkEffect>) {
         // A list has many parts: no more of them than are told next.
         while self.fetching.len() < MAX_FETCHES
             && self.ready.len() < MAX_WAVE
@@ -212,9 +226,14 @@ impl Walk {
             self.restoring.insert(chunk);
             effects.push(WalkEffect::Restore(chunk, replicas));
         }
-        if self.wave.is_some() || self.ready.is_empty() || !self.to_restore.is_empty() {
-            return;
-        }
+    }
+
+    /// The next wave. False if there is nobody to be asked.
+    fn begin_wave(
+        &mut self,
+        nodes_of: impl Fn(&ChunkId) -> (BTreeSet<u32>, bool),
+        is_down: impl Fn(u32) -> bool,
+    ) -> bool {
         let chunks: Vec<ChunkId> = self.ready.drain(..self.ready.len().min(MAX_WAVE)).collect();
         let mut awaited: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let (mut are_known, mut are_up) = (true, true);
@@ -237,10 +256,7 @@ impl Walk {
         let held = vec![(0, 0); chunks.len()];
         let is_asked = !awaited.is_empty();
         self.wave = Some(Wave { chunks, held, awaited, are_known, are_up, asked: 0 });
-        match is_asked {
-            true => self.ask(now, effects),
-            false => self.end_wave(),
-        }
+        is_asked
     }
 
     fn ask(&mut self, now: Time, effects: &mut Vec<WalkEffect>) {
@@ -365,124 +381,4 @@ impl Walk {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::address::Address;
-    use crate::list::{self, Part};
-
-    fn chunk(n: u8) -> ChunkId {
-        ChunkId([n; 32])
-    }
-
-    /// Two nodes: one may hold all chunks, the other those with even numbers.
-    fn nodes(chunk: &ChunkId) -> (BTreeSet<u32>, bool) {
-        ((0..2).filter(|node| *node == 0 || chunk.0[0].is_multiple_of(2)).collect(), true)
-    }
-
-    #[test]
-    fn all_that_lists_list_is_told() {
-        let part = |n, is_list| {
-            let address = if is_list { Address::List(chunk(n)) } else { Address::Chunk(chunk(n)) };
-            Part { address, length: 1 }
-        };
-        let lists = [
-            (chunk(10), list::encode(&[part(11, true), part(1, false)])),
-            (chunk(11), list::encode(&[part(2, false), part(3, false)])),
-        ];
-        let mut walk = Walk::new(7, WalkKind::Touch, Span::from_ms(1));
-        walk.add(Root { chunk: chunk(10), is_list: true });
-        let (mut effects, mut told) = (Vec::new(), BTreeSet::new());
-        walk.go_on(Time::ZERO, nodes, |_| false, &mut effects);
-        while !effects.is_empty() {
-            for effect in mem::take(&mut effects) {
-                match effect {
-                    WalkEffect::Fetch(list) => {
-                        let (_, content) = lists.iter().find(|(n, _)| *n == list).expect("a list");
-                        walk.fetched(list, Some(content.clone()), &mut effects);
-                    }
-                    WalkEffect::Say(node, GarbageMessage::Touch(wave, Chunks(chunks))) => {
-                        told.extend(chunks.iter().map(|chunk| (node, chunk.0[0])));
-                        walk.answered(node, wave, &[1, 1].repeat(chunks.len()));
-                    }
-                    other => panic!("{other:?}"),
-                }
-            }
-            walk.go_on(Time::ZERO, nodes, |_| false, &mut effects);
-        }
-        assert!(walk.is_done() && !walk.has_failed());
-        let all: BTreeSet<_> = [(0, 1), (0, 2), (0, 3), (0, 10), (0, 11), (1, 2), (1, 10)].into();
-        assert_eq!(told, all);
-    }
-
-    #[test]
-    fn a_list_that_is_lost_is_told_with_its_name() {
-        let name = crate::Name::new("a/b").expect("a name");
-        let key = Arc::new(Key::of(crate::BucketId(7), 1, name));
-        let part = Part { address: Address::List(chunk(11)), length: 1 };
-        let mut walk = Walk::new(7, WalkKind::Mark(1, 1), Span::from_ms(1));
-        walk.add_named(Root { chunk: chunk(10), is_list: true }, Some(key.clone()));
-        let (mut effects, mut fetched) = (Vec::new(), 0);
-        walk.go_on(Time::ZERO, nodes, |_| false, &mut effects);
-        while let Some(effect) = effects.pop() {
-            if let WalkEffect::Fetch(list) = effect {
-                fetched += 1;
-                let content = (list == chunk(10)).then(|| list::encode(&[part]));
-                walk.fetched(list, content, &mut effects);
-                walk.go_on(Time::ZERO, nodes, |_| false, &mut effects);
-            }
-        }
-        assert!(walk.has_failed());
-        assert_eq!(fetched, 1 + TRIES);
-        assert_eq!(walk.lost(), Some(&LostList { list: chunk(11), key }));
-    }
-
-    #[test]
-    fn what_is_nowhere_is_not_touched() {
-        for (held, kind, has_failed) in [
-            ([0, 0], WalkKind::Touch, true),
-            ([1, 1], WalkKind::Touch, false),
-            ([0, 0], WalkKind::TouchAgain, false),
-        ] {
-            let mut walk = Walk::new(7, kind, Span::from_ms(1));
-            walk.add(Root { chunk: chunk(1), is_list: false });
-            walk.go_on(Time::ZERO, nodes, |_| false, &mut Vec::new());
-            assert!(!walk.is_done());
-            walk.answered(1, WaveId { walk: 7, wave: 1 }, &[1, 1]);
-            walk.answered(0, WaveId { walk: 7, wave: 2 }, &[1, 1]);
-            assert!(!walk.is_done(), "nobody was asked that");
-            walk.answered(0, WaveId { walk: 7, wave: 1 }, &held);
-            assert!(walk.is_done());
-            assert_eq!(walk.has_failed(), has_failed, "{kind:?}");
-        }
-    }
-    #[test]
-    fn what_is_on_too_few_targets_is_put_again() {
-        let mut walk = Walk::new(7, WalkKind::Touch, Span::from_ms(1));
-        walk.add(Root { chunk: chunk(2), is_list: false });
-        let mut effects = Vec::new();
-        walk.go_on(Time::ZERO, nodes, |_| false, &mut effects);
-        effects.clear();
-        let wave = WaveId { walk: 7, wave: 1 };
-        walk.answered(0, wave, &[1, 3]);
-        // The other one stays silent.
-        for n in 1..100 {
-            walk.wake(Time::ZERO + Span::from_ms(n), &mut effects);
-        }
-        walk.go_on(Time::ZERO, nodes, |_| false, &mut effects);
-        assert_eq!(effects.last(), Some(&WalkEffect::Restore(chunk(2), 3)));
-        assert!(!walk.is_done() && !walk.has_failed());
-        walk.restored(chunk(2), true);
-        assert!(walk.is_done() && !walk.has_failed());
-    }
-
-    #[test]
-    fn who_is_not_there_any_more_is_not_awaited() {
-        let mut walk = Walk::new(7, WalkKind::TouchAgain, Span::from_ms(1));
-        walk.add(Root { chunk: chunk(2), is_list: false });
-        walk.go_on(Time::ZERO, nodes, |_| true, &mut Vec::new());
-        walk.answered(0, WaveId { walk: 7, wave: 1 }, &[1, 1]);
-        assert!(!walk.is_done(), "one that is down may be back");
-        walk.retain(|node| node == 0);
-        assert!(walk.is_done());
-    }
-}
+mod tests;
