@@ -1,5 +1,7 @@
 //! `slotcast fuzz`.
 
+mod month;
+
 use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::panic::catch_unwind;
@@ -27,9 +29,12 @@ Examples:
   slotcast fuzz --seeds 2000
   slotcast fuzz --seeds 1 --from 1234          one of them again
   slotcast fuzz --seeds 100000 --threads 8 --json faults.json
+  slotcast fuzz --days 30                      one cluster for a month
 
 A seed is a small cluster with simulated disks, clocks and network, and all that goes wrong there
-(docs/understand/faults.md). Equal seeds are equal runs, on every machine.
+(docs/understand/faults.md). Equal seeds are equal runs, on every machine. With --days
+one cluster lives with the times of production, about half a minute of a core for each day: nothing that its nodes
+keep may grow.
 
 Exit status:
   0  every simulation ended well
@@ -46,6 +51,10 @@ pub(crate) struct Arguments {
     /// Simulations side by side; as many as there are cores unless said
     #[arg(long, value_name = "N")]
     threads: Option<NonZero<usize>>,
+
+    /// Instead of short simulations, one cluster for so many days, with the times of production
+    #[arg(long, value_name = "N", conflicts_with_all = ["seeds", "threads"])]
+    days: Option<NonZero<u32>>,
 
     /// Write the result as JSON, to stdout for `-` (docs/understand/faults.md)
     #[arg(long, value_name = "FILE")]
@@ -85,6 +94,9 @@ struct Summary {
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let json = Outputs::default().file("--json", arguments.json.as_deref(), Kind::Json)?;
+    if let Some(days) = arguments.days {
+        return month::run(arguments.from, days.get(), json.as_ref());
+    }
     let reports = run_all(arguments);
     let summary = summary(arguments, reports);
     if !json.as_ref().is_some_and(Destination::is_stdout) {

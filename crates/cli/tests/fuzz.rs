@@ -21,3 +21,14 @@ fn runs_are_the_same_with_any_number_of_threads() {
     assert!(one["injected"]["crashes"].as_u64().expect("a count") > 0, "{one}");
     assert_ne!(one["trace_hash"], fuzz(&["--seeds", "6", "--from", "41"])["trace_hash"]);
 }
+
+#[test]
+fn a_month_has_one_seed() {
+    let output = Command::new(env!("CARGO_BIN_EXE_slotcast"))
+        .args(["fuzz", "--days", "2", "--seeds", "7"])
+        .output()
+        .expect("it runs");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(errors.contains("--days") && errors.contains("--seeds"), "{errors}");
+}

@@ -9,7 +9,7 @@ use slotcast_member::{ClusterMap, Effect, Input, Member, Tape};
 use slotcast_protocol::{GroupMap, TargetId};
 use slotcast_store::DiskError;
 use slotcast_transport::Key;
-use slotcast_units::Time;
+use slotcast_units::{Span, Time};
 
 use super::Mistake;
 use super::catalogue::Catalogue;
@@ -51,6 +51,8 @@ pub(super) struct Cluster {
     pub(super) removals: Removals,
     streams: Streams,
     pub(super) is_calm: bool,
+    /// How long after its window an accepted transfer may come, and how long a bid is kept.
+    pub(super) bound: (Span, Span),
     /// Until then users put what is being removed as surplus.
     pub(super) used_until: Time,
     /// Waves of faults so far.
@@ -142,9 +144,14 @@ impl Model for Cluster {
 
 impl Cluster {
     pub(super) fn new(seed: u64, mistake: Option<Mistake>) -> Cluster {
+        Cluster::of(seed, Plan::new(&Streams::new(seed), mistake))
+    }
+
+    /// The cluster of a plan, with what a seed draws later.
+    pub(super) fn of(seed: u64, plan: Plan) -> Cluster {
         let streams = Streams::new(seed);
-        let plan = Plan::new(&streams, mistake);
         let map = plan.map();
+        let rules = plan.rules(&map);
         let groups = map.groups().expect("targets for a group");
         let mut cluster = Cluster {
             nodes: Vec::new(),
@@ -164,6 +171,7 @@ impl Cluster {
             removals: Removals::new(&streams),
             streams,
             is_calm: true,
+            bound: (rules.grace, rules.hold),
             used_until: Time::ZERO,
             wave: 0,
             checks: 0,

@@ -1,6 +1,6 @@
 //! Faults: whom they hit, what they do, and how they end.
 
-use slotcast_engine::Agenda;
+use slotcast_engine::{Agenda, Stream};
 use slotcast_protocol::{GroupId, TargetId};
 use slotcast_units::{Span, Time};
 
@@ -12,6 +12,27 @@ use super::node::{DiskHost, Leaving};
 
 /// How often in a wave the windows of all targets are looked at.
 const LOOKS: u64 = 4;
+
+/// Of these a wave has one that has a single fault.
+const SINGLE: [Fault; 13] = [
+    Fault::Crash,
+    Fault::Pause,
+    Fault::Gone,
+    Fault::Refused,
+    Fault::Partition,
+    Fault::Full,
+    Fault::Slow,
+    Fault::Failing,
+    Fault::Stalled,
+    Fault::Dying,
+    Fault::RowsFailing,
+    Fault::RowsStalled,
+    Fault::RowsSlow,
+];
+
+fn any_fault(chance: &mut Stream) -> Fault {
+    SINGLE[usize::try_from(chance.below(SINGLE.len() as u64)).expect("an index")]
+}
 
 impl Cluster {
     /// Spreads the load and the faults of one wave over its length.
@@ -25,6 +46,7 @@ impl Cluster {
         let joins = u64::from(plan.join == Some(self.wave));
         self.wave += 1;
         self.network.weather = plan.weather;
+        let single = plan.single.then(|| any_fault(&mut self.chance));
         let mut spread = |count: u64, event: Event| {
             for _ in 0..count {
                 let after = Span::from_ns(self.chance.below(plan.wave.as_ns()));
@@ -33,6 +55,7 @@ impl Cluster {
         };
         let counts = plan.counts;
         spread(plan.requests, Event::Ask);
+        single.into_iter().for_each(|fault| spread(1, Event::Fault(fault)));
         spread(joins, Event::Join);
         spread(LOOKS, Event::Look);
         spread(counts.retirements, Event::Retire);
@@ -137,7 +160,8 @@ impl Cluster {
         let target = self.any_target();
         let place = self.node_of(target);
         let node = u32::try_from(place).expect("small");
-        let lasts = Span::from_us(500) + self.chance.exponential(Span::from_ms(8));
+        let (least, more) = self.plan.pace.fault;
+        let lasts = least + self.chance.exponential(more);
         if self.nodes[place].is_gone() || self.groups.find(target).is_none() {
             return;
         }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use slotcast_engine::Agenda;
 use slotcast_member::ClusterMap;
 use slotcast_protocol::{ChunkId, Membership, TargetId, Wanted};
-use slotcast_units::{Span, Time};
+use slotcast_units::Time;
 
 use super::catalogue::Known;
 use super::cluster::Cluster;
@@ -13,9 +13,6 @@ use super::event::Event;
 use super::node::{Leaving, NodeHost};
 use super::parcel::Parcel;
 use super::plan::address;
-
-/// From one look of the keeper for what nodes have to say to the next.
-const KEEPER: Span = Span::from_ms(5);
 
 impl Cluster {
     /// Another map is kept from now on: each node hears of it in its time.
@@ -53,7 +50,7 @@ impl Cluster {
             // It looks again: the node may say so another time, or something else.
             let next = proposals.into_iter().next().unwrap_or_else(|| map.clone());
             let parcel = self.parcels.send(Parcel::Map(Rc::new(next)));
-            return agenda.at(now + KEEPER, Event::Propose { parcel });
+            return agenda.at(now + self.plan.pace.keeper, Event::Propose { parcel });
         }
         self.write(now, map.clone(), agenda);
         if self.plan.drain.is_some_and(|drain| drain.is_hasty) {

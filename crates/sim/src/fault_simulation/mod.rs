@@ -48,11 +48,13 @@ mod egress;
 mod event;
 mod faults;
 mod maps;
+mod month;
 mod mounts;
 mod name_answers;
 mod names;
 mod network;
 mod node;
+mod pace;
 mod parcel;
 mod plan;
 mod quiet;
@@ -65,11 +67,14 @@ mod voters;
 mod watch;
 mod windows;
 
-use slotcast_engine::Simulation;
+use slotcast_engine::{Agenda, Simulation};
 use slotcast_member::Tape;
-use slotcast_units::{Span, Time};
+use slotcast_units::Time;
 
 use cluster::Cluster;
+use event::Event;
+pub use month::{Day, Month, simulate_month};
+use pace::Pace;
 pub use report::{FaultReport, Injected};
 
 /// A mistake planted into the cluster, to see that the checks find it.
@@ -102,19 +107,6 @@ pub enum Mistake {
     KeepsNoRegister,
 }
 
-/// How long requests and repair may take once the faults have stopped.
-const PATIENCE: Span = Span::from_secs(2);
-const STEP: Span = Span::from_ms(1);
-
-/// In which all have heard of a target that has failed, and have begun to scan.
-const TOLD: Span = Span::from_ms(10);
-
-/// In which a node has started, all of its groups have heard of that and scan, and users have had their time.
-const SCANNED: Span = Span::from_ms(35);
-
-/// Scrubs that may be needed: the one under way, and a whole one.
-const SCRUBS: u64 = 2;
-
 /// Runs the fault simulation of `seed`.
 pub fn simulate_faults(seed: u64) -> FaultReport {
     simulate_faults_with(seed, None)
@@ -137,6 +129,19 @@ pub fn record_faults(seed: u64) -> (FaultReport, Vec<Tape>) {
 }
 
 fn run(cluster: Cluster) -> (FaultReport, Cluster) {
+    let mut simulation = begun(cluster);
+    for _ in 0..simulation.model().plan.waves {
+        if !outlives_wave(&mut simulation) {
+            break;
+        }
+    }
+    removes_surplus(&mut simulation);
+    collects_garbage(&mut simulation);
+    ended(simulation)
+}
+
+/// All nodes are started.
+fn begun(cluster: Cluster) -> Simulation<Cluster> {
     let mut simulation = Simulation::new(cluster);
     simulation.schedule(|cluster, agenda| {
         for node in 0..cluster.plan.nodes {
@@ -147,64 +152,66 @@ fn run(cluster: Cluster) -> (FaultReport, Cluster) {
     if begins_calm {
         run_while(&mut simulation, |cluster, _| cluster.lacks_voters());
     }
-    let (waves, wave) = (simulation.model().plan.waves, simulation.model().plan.wave);
-    for _ in 0..waves {
-        simulation.schedule(|cluster, agenda| cluster.begin_wave(agenda.now(), agenda));
-        let end = simulation.now() + wave;
-        simulation.run_until(end);
-        simulation.schedule(|cluster, agenda| cluster.calm(agenda.now(), agenda));
-        let is_busy = |cluster: &Cluster, _| !cluster.is_quiet() || cluster.lacks_voters();
-        if !run_while(&mut simulation, is_busy) {
-            break;
-        }
-        simulation.schedule(|cluster, agenda| {
+    simulation
+}
+
+/// A wave of faults, and the calm after it. False if something does not hold then.
+fn outlives_wave(simulation: &mut Simulation<Cluster>) -> bool {
+    simulation.schedule(|cluster, agenda| cluster.begin_wave(agenda.now(), agenda));
+    let end = simulation.now() + simulation.model().plan.wave;
+    simulation.run_until(end);
+    simulation.schedule(|cluster, agenda| cluster.calm(agenda.now(), agenda));
+    let is_busy = |cluster: &Cluster, _| !cluster.is_quiet() || cluster.lacks_voters();
+    if !run_while(simulation, is_busy) || !keeps_its_word(simulation) {
+        return false;
+    }
+    if simulation.model().has_dead() && !outlives_disks(simulation) {
+        return false;
+    }
+    let before = simulation.model().scrubs();
+    let scrubs = simulation.model().plan.pace.scrubs;
+    let has_repaired = |cluster: &Cluster, now| {
+        cluster.has_repaired(now, &before, scrubs)
+            && cluster.has_handed_over()
+            && cluster.all_follow()
+    };
+    if !run_while(simulation, |cluster, now| !has_repaired(cluster, now)) {
+        return false;
+    }
+    let now = simulation.now();
+    simulation.model_mut().check_windows(now);
+    simulation.model_mut().check_replicas();
+    if !simulation.model().report.violations.is_empty() {
+        return false;
+    }
+    simulation.model_mut().healed();
+    simulation.schedule(|cluster, agenda| {
+        if cluster.take_away(agenda.now(), agenda) {
             cluster.check_all(agenda.now(), agenda);
-            cluster.change_names(agenda.now(), agenda);
-        });
-        if !run_while(&mut simulation, |cluster, _| !cluster.is_quiet()) {
-            break;
         }
-        simulation.schedule(|cluster, agenda| cluster.read_names(agenda.now(), agenda));
-        if !run_while(&mut simulation, |cluster, _| !cluster.is_quiet()) {
-            break;
-        }
-        simulation.schedule(|cluster, agenda| cluster.check_named_content(agenda.now(), agenda));
-        if !run_while(&mut simulation, |cluster, _| !cluster.is_quiet()) {
-            break;
-        }
-        let now = simulation.now();
-        simulation.model_mut().check_names(now);
-        if simulation.model().has_dead() && !outlives_disks(&mut simulation) {
-            break;
-        }
-        let before = simulation.model().scrubs();
-        let has_repaired = |cluster: &Cluster, now| {
-            cluster.has_repaired(now, &before, SCRUBS)
-                && cluster.has_handed_over()
-                && cluster.all_follow()
-        };
-        if !run_while(&mut simulation, |cluster, now| !has_repaired(cluster, now)) {
-            break;
-        }
-        let now = simulation.now();
-        simulation.model_mut().check_windows(now);
-        simulation.model_mut().check_replicas();
-        if !simulation.model().report.violations.is_empty() {
-            break;
-        }
-        simulation.model_mut().healed();
-        simulation.schedule(|cluster, agenda| {
-            if cluster.take_away(agenda.now(), agenda) {
-                cluster.check_all(agenda.now(), agenda);
-            }
-        });
-        if !run_while(&mut simulation, |cluster, _| !cluster.is_quiet()) {
-            break;
+    });
+    run_while(simulation, |cluster, _| !cluster.is_quiet())
+}
+
+/// In a calm: what was acknowledged is there, and what clients were told of names can be explained.
+fn keeps_its_word(simulation: &mut Simulation<Cluster>) -> bool {
+    let steps: [fn(&mut Cluster, Time, &mut Agenda<Event>); 3] = [
+        |cluster, now, agenda| {
+            cluster.check_all(now, agenda);
+            cluster.change_names(now, agenda);
+        },
+        Cluster::read_names,
+        Cluster::check_named_content,
+    ];
+    for step in steps {
+        simulation.schedule(|cluster, agenda| step(cluster, agenda.now(), agenda));
+        if !run_while(simulation, |cluster, _| !cluster.is_quiet()) {
+            return false;
         }
     }
-    removes_surplus(&mut simulation);
-    collects_garbage(&mut simulation);
-    ended(simulation)
+    let now = simulation.now();
+    simulation.model_mut().check_names(now);
+    true
 }
 
 /// What it found and did.
@@ -230,16 +237,17 @@ fn ended(simulation: Simulation<Cluster>) -> (FaultReport, Cluster) {
 /// wrong.
 fn outlives_disks(simulation: &mut Simulation<Cluster>) -> bool {
     let before = simulation.model().scrubs();
+    let Pace { told, scrubs, .. } = simulation.model().plan.pace;
     // That a disk has failed shows when something is written to it, and that may be what repairs another: the others
     // have to be told, and to begin.
     for _ in 0..3 {
-        if !run_while(simulation, |cluster, now| !cluster.has_repaired(now, &before, SCRUBS)) {
+        if !run_while(simulation, |cluster, now| !cluster.has_repaired(now, &before, scrubs)) {
             return false;
         }
-        let later = simulation.now() + TOLD;
+        let later = simulation.now() + told;
         simulation.run_until(later);
     }
-    if !run_while(simulation, |cluster, now| !cluster.has_repaired(now, &before, SCRUBS)) {
+    if !run_while(simulation, |cluster, now| !cluster.has_repaired(now, &before, scrubs)) {
         return false;
     }
     simulation.model_mut().check_replicas();
@@ -264,7 +272,7 @@ fn removes_surplus(simulation: &mut Simulation<Cluster>) {
                 cluster.use_meanwhile(agenda.now(), agenda);
             }
         });
-        let later = simulation.now() + SCANNED;
+        let later = simulation.now() + simulation.model().plan.pace.scanned;
         simulation.run_until(later);
         let before = simulation.model().scrubs();
         let is_done = |cluster: &Cluster, now| {
@@ -287,9 +295,10 @@ fn collects_garbage(simulation: &mut Simulation<Cluster>) {
     if !simulation.model().report.violations.is_empty() || !simulation.model().can_collect() {
         return;
     }
-    let end = simulation.now() + PATIENCE;
+    let Pace { patience, step, .. } = simulation.model().plan.pace;
+    let end = simulation.now() + patience;
     while simulation.model().garbage().is_some() {
-        let next = simulation.now() + STEP;
+        let next = simulation.now() + step;
         if next > end {
             let now = simulation.now();
             return simulation.model_mut().tell_garbage(now);
@@ -303,9 +312,10 @@ fn run_while(
     simulation: &mut Simulation<Cluster>,
     condition: impl Fn(&Cluster, Time) -> bool,
 ) -> bool {
-    let end = simulation.now() + PATIENCE;
+    let Pace { patience, step, .. } = simulation.model().plan.pace;
+    let end = simulation.now() + patience;
     while condition(simulation.model(), simulation.now()) {
-        let next = simulation.now() + STEP;
+        let next = simulation.now() + step;
         if next > end {
             let now = simulation.now();
             simulation.model_mut().tell_open(now);

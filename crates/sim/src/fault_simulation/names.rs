@@ -146,6 +146,17 @@ impl NameClients {
         }
     }
 
+    /// From now on the clients use other names. Nothing is under way.
+    pub(super) fn rename(&mut self, wave: u32) {
+        self.asks.clear();
+        for (n, history) in self.histories.iter_mut().enumerate() {
+            history.key =
+                Key::of(BUCKET, SLOTS, Name::new(format!("name-{n}-{wave}")).expect("a name"));
+            (history.first, history.seen, history.calm) = (None, None, None);
+            history.asks.clear();
+        }
+    }
+
     /// Changes of a name since one began, which may have been carried out after it.
     fn changes_since(&self, ask: &Ask) -> usize {
         let asks = self.histories[ask.name].asks.iter().map(|n| &self.asks[*n]);
@@ -176,6 +187,17 @@ impl Cluster {
             }
         };
         self.begin_name(now, name, (wanted, Vec::new()), Purpose::User, agenda);
+    }
+
+    /// In a calm all names are deleted of which that can be said.
+    pub(super) fn delete_names(&mut self, now: Time, agenda: &mut Agenda<Event>) {
+        for name in 0..self.names.histories.len() {
+            let key = self.names.histories[name].key.clone();
+            if self.has_majority(&key) {
+                let wanted = self.change(name, Operation::Delete(0), Condition::Always, None);
+                self.begin_name(now, name, (wanted, Vec::new()), Purpose::Check, agenda);
+            }
+        }
     }
 
     fn change(

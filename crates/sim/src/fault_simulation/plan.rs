@@ -7,76 +7,21 @@ use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use slotcast_engine::{Stream, Streams};
 use slotcast_member::{
     ClusterMap, CollectionRules, FailureDomain, MapNode, MemberConfig, Mistake as Planted,
-    NamesConfig, NetworkConfig, QueueRule, Rules, TargetSetup, Times,
+    NamesConfig, NetworkConfig, Rules, TargetSetup,
 };
-use slotcast_object::{Collection, NameTimes, Rosters};
+use slotcast_object::{Collection, Rosters};
 use slotcast_protocol::{
-    Delivery, GroupId, GroupMap, LateRules, Membership, RepairRules, TargetConfig, TargetId,
-    selection::Ties,
+    Delivery, GroupId, GroupMap, Membership, TargetConfig, TargetId, selection::Ties,
 };
 use slotcast_store::{Config, Identity};
-use slotcast_transport::{ReachRules, SilenceRules, Versions};
-use slotcast_units::{Rate, Share, Size, Span, Time};
+use slotcast_transport::Versions;
+use slotcast_units::{Rate, Span, Time};
 
 use super::Mistake;
 use super::network::Weather;
-
-/// How long a node is down before what it held is replaced.
-pub(super) const GONE_AFTER: Span = Span::from_ms(10);
+use super::pace::Pace;
 
 pub(super) const SEGMENT: u64 = 64 << 10;
-const ANSWERS: Span = Span::from_us(400);
-/// Longer than an acknowledgement is waited for, and than most faults of the network last.
-const REFUSE: Span = Span::from_ms(40);
-pub(super) const ACKS: Span = Span::from_ms(15);
-const LATE: LateRules = LateRules { first: Span::from_ms(3), least: Span::from_us(500) };
-pub(super) const HOLD: Span = Span::from_us(1600);
-const HORIZON: Span = Span::from_secs(1);
-
-/// When targets that measure their disk ask to be waited for: some chunks of a simulation.
-const QUEUE: QueueRule = QueueRule { time: Span::from_ms(5), most: Size::from_mib(1) };
-
-/// The times of a node, made so short that a simulation sees many of them.
-const TIMES: Times = Times {
-    opened_within: Span::from_ms(60),
-    disk: Span::from_ms(60),
-    room: Span::from_ms(2),
-    settling: Span::from_ms(1),
-    beat: Span::from_us(2500),
-    first_beat: Span::from_ms(1),
-    youth: Span::from_ms(10),
-    silence: SilenceRules { unresponsive: Span::from_us(8500), silence: Span::from_ms(14) },
-    probe: Span::from_us(3500),
-    reach: ReachRules { patience: ANSWERS, heard: Span::from_ms(8), lasts: Span::from_ms(40) },
-    least_slack: Span::from_us(60),
-    repeats: Span::from_ms(3),
-};
-
-/// Longer than maps take to the nodes, but for few.
-const NAMES: NameTimes = NameTimes {
-    patience: Span::from_ms(3),
-    silence: Span::from_ms(50),
-    most: Span::from_ms(300),
-    stores: Span::from_ms(20),
-};
-
-const REPAIR: RepairRules = RepairRules {
-    at_once: 4,
-    // Disks here have less to do for users than for repair.
-    heal_share: Share::from_percent(400),
-    scrub_share: Share::from_percent(400),
-    least_pause: Span::from_us(20),
-    survey_pause: Span::from_us(20),
-    most_pause: Span::from_us(500),
-    // Nobody scans for no reason: whoever should have begun to is found out.
-    period: Span::from_secs(3600),
-    // Some scans believe the sums, and some come later than that.
-    belief: Span::from_ms(40),
-    scrub_period: Span::from_ms(40),
-    first_scrub: Span::from_ms(20),
-    retry: Span::from_ms(5),
-    surplus_after: Span::from_ms(20),
-};
 
 /// All that is drawn once, at the start. Every fault is in some seeds and not in others: what always
 /// happens together hides what it does alone.
@@ -121,6 +66,9 @@ pub(super) struct Plan {
     pub(super) collect_every: Option<Span>,
     /// Bytes of content that a node keeps in memory.
     cache_memory: u64,
+    pub(super) pace: Pace,
+    /// One fault of any kind in a wave, and not its counts.
+    pub(super) single: bool,
     pub(super) mistake: Option<Mistake>,
 }
 
@@ -195,6 +143,25 @@ pub(super) struct Counts {
     pub(super) dying: u64,
     pub(super) deaf: u64,
     pub(super) retirements: u64,
+}
+
+impl Counts {
+    pub(super) const NONE: Counts = Counts {
+        crashes: 0,
+        pauses: 0,
+        partitions: 0,
+        gone: 0,
+        refused: 0,
+        bits: 0,
+        lost_writes: 0,
+        full: 0,
+        slow: 0,
+        failing: 0,
+        stalled: 0,
+        dying: 0,
+        deaf: 0,
+        retirements: 0,
+    };
 }
 
 /// A drain that a seed has.
@@ -291,7 +258,55 @@ impl Plan {
             buckets: some(&mut streams.stream("removals-plan", 0), 40),
             cache_memory: cache_memory(&mut streams.stream("cache-plan", 0)),
             collect_every: collect_every(&mut streams.stream("collection-plan", 0)),
+            pace: Pace::HURRIED,
+            single: false,
             mistake,
+        }
+    }
+
+    /// One cluster for a long time, with the times of production: its clients change some names now and then, and each wave
+    /// has one fault.
+    pub(super) fn month(streams: &Streams) -> Plan {
+        let fair = Weather { loss: 1e-4, jitter: Span::from_us(20), ..Weather::FAIR };
+        let names = NamesPlan {
+            requests: 240,
+            begins_calm: true,
+            versioned: false,
+            failing: 0,
+            stalled: 0,
+            slow: 0,
+        };
+        Plan {
+            nodes: 6,
+            each: 1,
+            group_size: 6,
+            replicas: 3,
+            domain: FailureDomain::Node,
+            various: false,
+            delivery: Delivery::Unicast,
+            is_multicast: false,
+            choosy: true,
+            ties: Ties::ByBacklog,
+            waves: 0,
+            wave: Span::from_secs(6 * 3600),
+            // Chunks without a name would stay: only the checks put some.
+            requests: 0,
+            get_share: 0.0,
+            longest: 9600,
+            weather: fair,
+            disk_delay: Span::from_us(500),
+            counts: Counts::NONE,
+            drain: None,
+            join: None,
+            map_delay: Span::from_ms(100),
+            disagreement: Disagreement::None,
+            names: Some(names),
+            buckets: 0,
+            cache_memory: 1 << 14,
+            collect_every: CollectionRules::PRODUCTION.every,
+            pace: Pace::PRODUCTION,
+            single: true,
+            ..Plan::new(streams, None)
         }
     }
 
@@ -351,21 +366,16 @@ impl Plan {
             links: None,
             network: Some(NetworkConfig {
                 map: map.clone(),
-                gone_after: GONE_AFTER,
+                gone_after: self.pace.gone_after,
                 max_chunk: 1 << 20,
                 versions,
             }),
             // An older program keeps none.
             names: (self.names.is_some() && versions == Versions::ALL).then(|| NamesConfig {
-                times: NAMES,
+                times: self.pace.names(&rules),
                 salt: if self.mistake == Some(Mistake::OneSalt) { 1 } else { salt },
                 rosters: Rosters::default(),
-                collection: CollectionRules {
-                    every: self.collect_every,
-                    limit: Span::from_ms(80),
-                    pause: Span::from_us(200),
-                    at_once: 4,
-                },
+                collection: self.pace.collection(self.collect_every),
             }),
             repairs: true,
             times: rules.times,
@@ -374,27 +384,16 @@ impl Plan {
     }
 
     /// Those of a node, with times so short that a simulation sees many of them, and what its seed chooses.
-    fn rules(&self, map: &ClusterMap) -> Rules {
-        let mut repair = REPAIR;
-        if self.mistake == Some(Mistake::Of(Planted::BelievesOldRanges)) {
-            repair.belief = Span::from_secs(1000);
-        }
-        Rules {
+    pub(super) fn rules(&self, map: &ClusterMap) -> Rules {
+        let mut rules = self.pace.rules(Rules {
             ties: self.ties,
             is_choosy: self.choosy,
-            answers: ANSWERS,
-            acks: ACKS,
-            late: Some(LATE),
-            refuse_after: REFUSE,
-            grace: ACKS,
-            hold: HOLD,
-            horizon: HORIZON,
-            first_disk_rate: Rate::from_bytes_per_s(100 << 20),
-            queue: QUEUE,
-            repair,
-            times: TIMES,
             ..Rules::of_cluster(map)
+        });
+        if self.mistake == Some(Mistake::Of(Planted::BelievesOldRanges)) {
+            rules.repair.belief = Span::from_secs(1000);
         }
+        rules
     }
 
     fn target(&self, rules: &Rules, groups: &GroupMap, target: TargetId) -> TargetConfig {

@@ -5,12 +5,9 @@ use slotcast_protocol::{
     Bid, BidAnswer, ChunkId, Claim, GetRequest, GroupId, Holdings, InitiatorId, Intake, Members,
     Message, Offer, OfferAnswer, PutRequest, RequestId, Target, TargetEffect, TargetInput,
 };
-use slotcast_units::{Size, Span, Time};
+use slotcast_units::{Size, Time};
 
 use super::cluster::Cluster;
-
-/// By then no target remembers when its offers were accepted.
-const QUIET: Span = Span::from_secs(2);
 
 const HELD: ChunkId = ChunkId([0; 32]);
 const NEW: ChunkId = ChunkId([1; 32]);
@@ -44,7 +41,8 @@ impl Cluster {
         let (target, number) = (storage.negotiator(), storage.id().0);
         let calendars = [target.incoming(), target.outgoing()];
         let promised = calendars.into_iter().flat_map(|calendar| calendar.reservations());
-        let quiet = promised.map(|slot| slot.window.end).fold(now, Time::max) + QUIET;
+        let quiet =
+            promised.map(|slot| slot.window.end).fold(now, Time::max) + self.plan.pace.quiet;
         let mut new = target.clone();
         new.restart(now);
         new.set_intake(Intake::Open);

@@ -209,6 +209,11 @@ impl Cluster {
         if self.collects() && self.names.chunks.contains_key(&chunk) {
             return;
         }
+        self.remove_chunk(now, chunk, agenda);
+    }
+
+    /// The same of one that nobody names.
+    pub(super) fn remove_chunk(&mut self, now: Time, chunk: ChunkId, agenda: &mut Agenda<Event>) {
         self.catalogue.retire(&chunk);
         for target in self.groups.members(self.groups.group_of(&chunk)).to_vec() {
             let node = self.node_of(target);

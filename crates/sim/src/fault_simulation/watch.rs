@@ -11,7 +11,6 @@ use slotcast_units::{Size, Time};
 
 use super::cluster::Cluster;
 use super::node::Leaving;
-use super::plan::{ACKS, GONE_AFTER, HOLD};
 
 impl Cluster {
     /// A node has done something.
@@ -45,7 +44,7 @@ impl Cluster {
                 if let Message::PutAccept(_) | Message::GetAccept(_) = message {
                     self.report.acceptances += 1;
                 }
-                let rules = (ACKS, timing.trip, HOLD);
+                let rules = (self.bound.0, timing.trip, self.bound.1);
                 disk.accepted.handled(entry.now, message, (negotiator, position), rules)
             }
             TargetHeard::Received { request, .. } => {
@@ -90,8 +89,9 @@ impl Cluster {
         for (_, member) in members.filter(|(position, _)| holding.contains(*position)) {
             let other = u32::try_from(self.node_of(*member)).expect("small");
             let down = host.down.get(&other);
-            let is_away =
-                down.is_some_and(|since| now.saturating_since(*since) < GONE_AFTER * 9 / 10);
+            let is_away = down.is_some_and(|since| {
+                now.saturating_since(*since) < self.plan.pace.gone_after * 9 / 10
+            });
             let is_opening =
                 other == node && host.target(*member).is_some_and(StorageTarget::is_opening);
             if is_away || is_opening {
