@@ -6,6 +6,7 @@ mod dip;
 mod objects;
 mod process;
 mod round;
+mod soak;
 mod text;
 mod trouble;
 mod watch;
@@ -25,6 +26,7 @@ use slotcast_units::{Size, Span};
 use self::asker::Asker;
 use self::cluster::Cluster;
 use self::round::{Round, Rounds, Setting};
+use self::soak::Soaked;
 use self::trouble::Trouble;
 use crate::VERSION;
 use crate::failure::{Failure, Outcome};
@@ -36,7 +38,7 @@ use crate::progress::Bar;
 /// Exit status of a drill that has found something lost, wrong or stuck.
 const FOUND: u8 = 1;
 
-/// Kill nodes and take disks away while a job copies, and count what is lost
+/// Kill nodes and take disks away while a job copies, and count what is lost; or let a cluster work for long
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -45,11 +47,15 @@ Examples:
   slotcast drill cp-kill-all --rounds 0              all processes are killed; until Ctrl-C
   slotcast drill cp-rmnode --seed 7 --json drill.json
   slotcast drill cp-rmdisk --folder /mnt/disk/drill --keep
+  slotcast drill soak --lasts 1h --rate 40           no fault: nothing may grow, and all must be right
 
 Five nodes of three folders each run as processes of this machine, beside an etcd that keeps their cluster map. Each
 round puts new objects into one bucket, starts a job that copies them into another, and carries out the fault at a random
 moment. It ends when the job is verified and every byte at both ends was read and compared, whatever the job says. Then
 the cluster is made whole again: a new node joins, chunks and names have all their replicas.
+
+A soak puts, reads and deletes objects at an even rate instead. Each minute it looks at the memory, open files and threads
+of all nodes and at what they hold; in the end everything must be held in three replicas and no more.
 
 The source has two replicas and the destination three, so that the job reads and stores content; a copy inside buckets of
 the same redundancy is a name, and over too soon to be met by a fault.
@@ -88,6 +94,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "4s")]
     within: Span,
 
+    /// How long a soak lasts
+    #[arg(long, value_name = "TIME", default_value = "1h")]
+    lasts: Span,
+
+    /// Requests a second of a soak
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    rate: u32,
+
     /// How long anything may take: a job after the fault, the cluster to be whole
     #[arg(long, value_name = "TIME", default_value = "3min")]
     patience: Span,
@@ -120,6 +134,10 @@ enum Kind {
     #[value(name = "cp-kill-all")]
     #[serde(rename = "cp-kill-all")]
     KillAll,
+    /// Nothing; objects are put, read and deleted for long
+    #[value(name = "soak")]
+    #[serde(rename = "soak")]
+    Soak,
 }
 
 fn object_size(text: &str) -> Result<Size, String> {
@@ -203,6 +221,31 @@ struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
     rounds: &'a [Round],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    soak: Option<&'a Soaked>,
+}
+
+/// What a drill found.
+#[derive(Debug, Default)]
+struct Found {
+    rounds: Vec<Round>,
+    soaked: Option<Soaked>,
+}
+
+impl Found {
+    fn is_wrong(&self) -> bool {
+        let rounds = self.rounds.iter().any(|round| !round.wrong.is_empty());
+        rounds || self.soaked.as_ref().is_some_and(|soaked| !soaked.wrong.is_empty())
+    }
+
+    /// The last words.
+    fn told(&self) -> String {
+        match (&self.soaked, &self.rounds[..]) {
+            (Some(soaked), _) => soak::summary(soaked),
+            (None, []) => String::new(),
+            (None, rounds) => format!("\n{}{}", text::rounds(rounds), text::summary(rounds)),
+        }
+    }
 }
 
 /// A number that nobody has chosen, short enough to be typed.
@@ -220,6 +263,11 @@ fn duration(span: Span) -> Duration {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let json = Outputs::default().file("--json", arguments.json.as_deref(), FileKind::Json)?;
     cluster::must_have_etcd()?;
+    let longest = Size::from_bytes(soak::MAX_BYTES);
+    if arguments.kind == Kind::Soak && arguments.size > longest {
+        let message = format!("--size: a soak has objects of {longest} at most, of one chunk each");
+        return Err(InputError::plain(message).into());
+    }
     let seed = arguments.seed.map_or_else(drawn_seed, Ok)?;
     let setting = Setting {
         kind: arguments.kind,
@@ -233,8 +281,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut folder = Folder::open(arguments.folder.as_deref())?;
     folder.is_kept = arguments.keep;
     let is_quiet = json.as_ref().is_some_and(Destination::is_stdout);
-    let mut rounds = Vec::new();
-    let ended = drill(&setting, arguments.rounds, &folder.path, (stop, is_quiet), &mut rounds);
+    let mut found = Found::default();
+    let ended = drill(&setting, arguments, &folder.path, (stop, is_quiet), &mut found);
     let problem = match &ended {
         Err(Trouble::Failure(_)) | Ok(()) => None,
         Err(trouble) => Some(trouble.to_string()),
@@ -249,21 +297,22 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             max_object_bytes: setting.max_bytes,
             within_ms: arguments.within.as_ns() / 1_000_000,
             problem: problem.clone(),
-            rounds: &rounds,
+            rounds: &found.rounds,
+            soak: found.soaked.as_ref(),
         };
         json.write_json(&report)?;
     }
-    if !is_quiet && !rounds.is_empty() {
-        print(&format!("\n{}{}", text::rounds(&rounds), text::summary(&rounds)))?;
+    if !is_quiet {
+        print(&found.told())?;
     }
-    let is_wrong = rounds.iter().any(|round| !round.wrong.is_empty());
+    let is_wrong = found.is_wrong();
     let is_interrupted = matches!(ended, Err(Trouble::Interrupted));
     if let Err(Trouble::Failure(failure)) = ended {
         return Err(failure);
     }
     if is_wrong || (ended.is_err() && !is_interrupted) {
         folder.is_kept = true;
-        let problem = problem.unwrap_or_else(|| "objects are lost or wrong".into());
+        let problem = problem.unwrap_or_else(|| "something is lost, wrong or grows".into());
         eprintln!("{problem}\nseed {seed}; files and logs are kept in {}", folder.path.display());
         return Ok(ExitCode::from(FOUND));
     }
@@ -273,14 +322,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(if is_interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
 }
 
-/// Carries out so many rounds, or all until it is stopped for 0. What they found is added to `found`; all processes are gone
-/// when this returns.
+/// Carries out a soak or so many rounds, or all until it is stopped for 0. What they found is added to `found`; all processes
+/// are gone when this returns.
 fn drill(
     setting: &Setting,
-    count: u32,
+    arguments: &Arguments,
     folder: &Path,
     (stop, is_quiet): (Arc<std::sync::atomic::AtomicBool>, bool),
-    found: &mut Vec<Round>,
+    found: &mut Found,
 ) -> Result<(), Trouble> {
     let bar = Bar::steps();
     let say = |text: String| if is_quiet { Ok(()) } else { bar.suspend(|| print(&text)) };
@@ -290,7 +339,14 @@ fn drill(
     bar.begin("the nodes start".into(), 1);
     let asker = Arc::new(Asker::new(stop));
     let mut cluster = Cluster::start(folder, asker.clone(), patience)?;
-    let last = if count == 0 { u32::MAX } else { count };
+    if setting.kind == Kind::Soak {
+        let pace = (duration(arguments.lasts), arguments.rate);
+        let soaked = soak::soak(setting, pace, &mut cluster, &asker, (&bar, is_quiet))?;
+        found.soaked = Some(soaked);
+        bar.finish();
+        return Ok(());
+    }
+    let last = if arguments.rounds == 0 { u32::MAX } else { arguments.rounds };
     for number in 1..=last {
         let cluster = &mut cluster;
         let mut rounds = Rounds { setting, cluster, asker: asker.clone(), bar: &bar, is_quiet };
@@ -301,12 +357,12 @@ fn drill(
             text::chart(&round)
         ))?;
         let wrong = round.wrong.clone();
-        found.push(round);
+        found.rounds.push(round);
         if !wrong.is_empty() {
             return Err(Trouble::Stuck(format!("round {number}:\n  {}", objects::told(&wrong))));
         }
         // The next round needs a cluster that bears a fault; after the last one that is looked at, too.
-        if let Some(round) = found.last() {
+        if let Some(round) = found.rounds.last() {
             rounds.tidy_up(round)?;
         }
     }

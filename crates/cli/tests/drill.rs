@@ -113,6 +113,44 @@ fn a_copy_outlives_all_processes() {
     passes("cp-kill-all", "all killed");
 }
 
+#[test]
+fn a_soak_compares_what_it_reads_and_counts_what_is_held() {
+    let Some(_turn) = turn() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (work, json) = (folder.path().join("work"), folder.path().join("soak.json"));
+    let more = ["--lasts", "4s", "--rate", "100", "--json", json.to_str().expect("UTF-8")];
+    let output: Output = command("soak", &work, &more).output().expect("it runs");
+    let (told, errors) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{told}\n{errors}");
+    assert!(told.contains("none wrong; 20 minutes at least say what grows"), "{told}");
+    assert_eq!(processes_of(folder.path()), Vec::<String>::new());
+    let report: Value = serde_json::from_slice(&fs::read(json).expect("written")).expect("JSON");
+    let soak = &report["soak"];
+    assert_eq!(soak["replicas"][0], soak["replicas"][1], "{soak}");
+    let last = soak["samples"].as_array().expect("samples").last().expect("one").clone();
+    for what in ["requests", "memory_bytes", "open_files", "threads", "replicas", "segments"] {
+        assert!(last[what].as_u64().is_some_and(|value| value > 4), "{what}: {last}");
+    }
+}
+
+#[test]
+fn a_soak_finds_what_another_has_put() {
+    let Some(_turn) = turn() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let work = folder.path().join("work");
+    let more = ["--lasts", "4s", "--rate", "100", "--patience", "30s"];
+    let mut drill = command("soak", &work, &more).spawn().expect("it runs");
+    wait_for("an object is put", || {
+        let http = http_in(&work)?;
+        let status = ask(&http, "PUT /v2/soak/stranger", &"x".repeat(40_000))?;
+        (status < 300).then_some(())
+    });
+    let (told, errors) = wait_with_output(&mut drill);
+    assert_eq!(drill.wait().expect("it ended").code(), Some(1), "{told}\n{errors}");
+    assert!(told.contains(" replicas are held, and not "), "{told}\n{errors}");
+    assert_eq!(processes_of(folder.path()), Vec::<String>::new());
+}
+
 /// Where the first node of a drill serves HTTP, once its file is there.
 fn http_in(folder: &Path) -> Option<String> {
     let file = fs::read_to_string(folder.join("host-0.toml")).ok()?;

@@ -17,6 +17,7 @@ use slotcast_node::status::NodeStatus;
 
 use super::asker::{Ask, Asker};
 use super::process::{Process, without_settings};
+use super::soak::Sample;
 use super::trouble::Trouble;
 use crate::failure::Failure;
 use crate::output::file_failed;
@@ -411,6 +412,46 @@ impl Cluster {
         let target = target.to_string();
         self.command(&["target", "replace", "--config", &config, "--target", &target])?;
         self.start_node(place)
+    }
+
+    /// What all nodes have in hand at present.
+    ///
+    /// # Errors
+    /// If the system or a node does not say.
+    pub(super) fn in_hand(&self) -> Result<Sample, Trouble> {
+        let mut sum = Sample::default();
+        for node in &self.nodes {
+            let Some(process) = &node.process else { continue };
+            let [memory, files, threads] = process.in_hand().map_err(|error| {
+                Trouble::Stuck(format!("what node {} has in hand: {error}", node.number))
+            })?;
+            let [replicas, segments] = self.stored(node).map_err(Trouble::Stuck)?;
+            sum.memory_bytes += memory;
+            sum.open_files += files;
+            sum.threads += threads;
+            sum.replicas += replicas;
+            sum.segments += segments;
+        }
+        Ok(sum)
+    }
+
+    /// Chunks and segments of the targets of a node.
+    fn stored(&self, node: &Node) -> Result<[u64; 2], String> {
+        let status = self.asker.once(node.port, &Ask::get("/v1/status"))?;
+        let targets = status.json::<NodeStatus>()?.targets;
+        let chunks = targets.iter().map(|target| target.chunks).sum();
+        Ok([chunks, targets.iter().map(|target| u64::from(target.segments)).sum()])
+    }
+
+    /// Waits until all targets hold so many chunks together; gives how many they hold if they do not in time.
+    pub(super) fn settles_at(&mut self, count: u64) -> Result<u64, Trouble> {
+        let since = Instant::now();
+        self.wait("all targets say what they hold", |cluster| {
+            let stored = cluster.nodes.iter().map(|node| cluster.stored(node).map(|of| of[0]));
+            let held = stored.sum::<Result<u64, String>>();
+            let is_last = since.elapsed() + PAUSE * 4 > cluster.patience;
+            Ok(held.ok().filter(|held| *held == count || is_last))
+        })
     }
 
     /// Kills all processes, etcd too, and starts them again.

@@ -72,6 +72,19 @@ impl Process {
         }
     }
 
+    /// Its resident memory in bytes, its open files and its threads, as Linux says.
+    pub(super) fn in_hand(&self) -> io::Result<[u64; 3]> {
+        let folder = PathBuf::from(format!("/proc/{}", self.child.id()));
+        let status = fs::read_to_string(folder.join("status"))?;
+        let number = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            let word = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+            word.ok_or_else(|| io::Error::other(format!("{name} is not in {}", folder.display())))
+        };
+        let (memory, threads) = (number("VmRSS:")? * 1024, number("Threads:")?);
+        Ok([memory, fs::read_dir(folder.join("fd"))?.count() as u64, threads])
+    }
+
     /// Why it has ended, if it has.
     pub(super) fn ended(&mut self) -> Option<String> {
         let status: ExitStatus = self.child.try_wait().ok()??;

@@ -82,7 +82,8 @@ impl Fault {
             Kind::RemoveDisk => {
                 Fault::Folder(node.number, node.targets[place(random, node.targets.len())])
             }
-            Kind::KillAll => Fault::All,
+            // A soak has no rounds.
+            Kind::KillAll | Kind::Soak => Fault::All,
         }
     }
 
