@@ -98,6 +98,10 @@ pub enum Mistake {
     ReadsGuardsOnce,
     /// The listing of a bucket that is to be removed does not look at what voters have promised.
     ListsWithoutPromises,
+    /// Deleted names are never forgotten.
+    KeepsDeletedNames,
+    /// Deleted names are forgotten that one voter holds so, whatever others hold.
+    ForgetsWhatOneHolds,
     /// The answer to a request is given to the one before it.
     AnswersWrongRequest,
 }

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 
 use slotcast_object::garbage::Root;
 use slotcast_object::{
-    Acceptor, AcceptorEffect, Guard, GuardMistake, Key, Message, NameAnswer, NameFailure,
-    NameRequest, Names, NamesEffect, Rosters, RowsError, RowsOp, RowsOpId, RowsOutput, Store,
+    Acceptor, AcceptorEffect, Guard, Key, Message, NameAnswer, NameFailure, NameRequest, Names,
+    NamesEffect, NamesMistake, Rosters, RowsError, RowsOp, RowsOpId, RowsOutput, Store,
     VoterQuestion,
 };
 use slotcast_protocol::{GroupId, GroupMap, TargetId};
@@ -58,6 +58,8 @@ pub(crate) struct Naming {
     /// From one look to the next.
     looks_every: Span,
     to_do: Vec<NamingEffect>,
+    /// The latest round of collection after which deleted names were looked for.
+    forgotten: u64,
     /// A mistake: voters do not learn of rounds of collection.
     pub(crate) believes_old_rounds: bool,
 }
@@ -84,6 +86,7 @@ impl Naming {
             waits_until,
             looks_every: config.times.stores,
             to_do: Vec::new(),
+            forgotten: 0,
             believes_old_rounds: false,
         };
         for target in targets {
@@ -96,7 +99,7 @@ impl Naming {
     }
 
     /// Plants a mistake.
-    pub(crate) fn plant(&mut self, mistake: GuardMistake) {
+    pub(crate) fn plant(&mut self, mistake: NamesMistake) {
         self.names.plant(mistake);
     }
 
@@ -220,6 +223,32 @@ impl Naming {
         // Those here know it before they are asked.
         for target in self.acceptors.keys().copied().collect::<Vec<_>>() {
             self.teach(now, target, groups);
+        }
+        self.ask(now, effects, groups);
+        self.forget_deleted(now, groups);
+    }
+
+    /// In each round of collection the node of one voter looks for names of its group that were deleted, and of the next
+    /// voter in the next round.
+    fn forget_deleted(&mut self, now: Time, groups: &GroupMap) {
+        let rosters = self.names.rosters();
+        let round = rosters.collection.round;
+        if round <= self.forgotten {
+            return;
+        }
+        self.forgotten = round;
+        let turn = |(target, acceptor): (&TargetId, &Acceptor)| {
+            let (group, _) = groups.find(*target)?;
+            let (voters, _) = rosters.of(group)?.sets();
+            let count = u64::try_from(voters.len()).ok().filter(|count| *count > 0)?;
+            let voter = voters.get(usize::try_from(round % count).ok()?)?;
+            let is_it = (Some(voter.store), voter.target) == (acceptor.store(), *target);
+            is_it.then_some((group, *target))
+        };
+        let turns: Vec<(GroupId, TargetId)> = self.acceptors.iter().filter_map(turn).collect();
+        let mut effects = Vec::new();
+        for turn in turns {
+            self.names.forget_deleted(now, turn, groups, &mut effects);
         }
         self.ask(now, effects, groups);
     }

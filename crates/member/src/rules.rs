@@ -167,6 +167,7 @@ impl Rules {
             silence: self.refuse_after + Span::from_ms(300),
             most: Span::from_secs(10),
             stores: Span::from_secs(1),
+            deletions: Span::from_secs(3600),
         }
     }
 

@@ -50,7 +50,7 @@ pub struct TooManyStates;
 /// Whether what was asked of one name can be explained. `first` is what the name said before. Exponential in how many changes
 /// are under way at a time, those that nobody answered among them unless they are alike; linear in all else. Requests of
 /// which it is known that they changed nothing should be left out. No two have the same key, and the name has one life: its
-/// changes are counted on, as they are unless a tombstone is forgotten.
+/// changes are counted on, as they are unless a tombstone is forgotten ([`is_explained_with_lives`]).
 ///
 /// # Errors
 /// If that takes too long.
@@ -61,6 +61,28 @@ pub fn is_explained<O: Clone + PartialEq + Lock>(
     first: Option<&Record<O>>,
     asked: &[Asked<O>],
 ) -> Result<bool, TooManyStates> {
+    explained(first, asked, false)
+}
+
+/// The same of a name that may be forgotten at any time while it is a tombstone: it has several lives then. It takes longer.
+///
+/// # Errors
+/// As for [`is_explained`].
+///
+/// # Panics
+/// As for [`is_explained`].
+pub fn is_explained_with_lives<O: Clone + PartialEq + Lock>(
+    first: Option<&Record<O>>,
+    asked: &[Asked<O>],
+) -> Result<bool, TooManyStates> {
+    explained(first, asked, true)
+}
+
+fn explained<O: Clone + PartialEq + Lock>(
+    first: Option<&Record<O>>,
+    asked: &[Asked<O>],
+    has_lives: bool,
+) -> Result<bool, TooManyStates> {
     assert!(asked.len() <= MAX_ASKED, "{} requests", asked.len());
     let mut order: Vec<&Asked<O>> = asked.iter().collect();
     order.sort_by_key(|asked| asked.began);
@@ -69,8 +91,12 @@ pub fn is_explained<O: Clone + PartialEq + Lock>(
     let mut open = alloc::vec![(0_u128, first.cloned())];
     while let Some((done, state)) = open.pop() {
         let done = with_what_changes_nothing(&order, done, state.as_ref());
-        if !seen.insert((done, says(state.as_ref()))) || has_passed(&order, done, state.as_ref()) {
+        let has_passed = !has_lives && has_passed(&order, done, state.as_ref());
+        if !seen.insert((done, says(state.as_ref()))) || has_passed {
             continue;
+        }
+        if has_lives && state.as_ref().is_some_and(Record::is_tombstone) {
+            open.push((done, None));
         }
         if seen.len() > MAX_STATES {
             return Err(TooManyStates);

@@ -105,8 +105,8 @@ pub use message::{
     PageRows, RootsPage, RootsRow, Says, Store, VoterAnswer, VoterQuestion,
 };
 pub use names::{
-    Guard, GuardMistake, ListRequest, Listed, ListedName, NameAnswer, NameFailure, NameRequest,
-    NameTimes, Names, NamesEffect, Roots, RootsRequest,
+    Guard, ListRequest, Listed, ListedName, NameAnswer, NameFailure, NameRequest, NameTimes, Names,
+    NamesEffect, NamesMistake, Roots, RootsRequest,
 };
 pub use object::{Body, Bucket, Checksums, Entry, MAX_INLINE, MAX_METADATA, Object};
 pub use register::ballot::{Ballot, Proposer};

@@ -65,6 +65,10 @@ pub enum About {
     /// Which content its registers name.
     #[n(3)]
     Roots(#[n(0)] KeysAsk),
+    /// Which registers say nothing any more, or have only promised something. (An earlier program does not know this
+    /// question; it is asked of a voter of the same node.)
+    #[n(4)]
+    Deleted(#[n(0)] KeysAsk),
 }
 
 /// Which registers are asked for, of all slots, in order of their keys.

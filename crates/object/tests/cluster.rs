@@ -133,6 +133,7 @@ const TIMES: NameTimes = NameTimes {
     silence: Span::from_secs(1),
     most: Span::from_secs(5),
     stores: Span::from_secs(1),
+    deletions: Span::from_secs(3600),
 };
 
 impl Cluster {

@@ -23,6 +23,7 @@ fn names(groups: &GroupMap) -> Names {
         silence: Span::from_secs(1),
         most: Span::from_secs(5),
         stores: Span::from_secs(1),
+        deletions: Span::from_secs(3600),
     };
     let voters: Vec<Voter> =
         (0..3).map(|n| Voter { target: TargetId(n), store: u64::from(n), joined: 1 }).collect();

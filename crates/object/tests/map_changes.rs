@@ -12,6 +12,7 @@ const TIMES: NameTimes = NameTimes {
     silence: Span::from_secs(1),
     most: Span::from_secs(5),
     stores: Span::from_secs(1),
+    deletions: Span::from_secs(3600),
 };
 
 /// The requests of a node, in a cluster of one group.

@@ -27,7 +27,7 @@ const INTERVAL: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The most that anything may have grown from the second fifth of the samples to the last one, in percent.
-const MOST_GROWTH: u64 = 10;
+const MAX_GROWTH: u64 = 10;
 
 /// And so much more: pages and files of a moment.
 const SLACK_BYTES: u64 = 16 << 20;
@@ -289,7 +289,7 @@ fn growth(samples: &[Sample]) -> Vec<String> {
     let grown = all.into_iter().filter_map(|(what, slack, of)| {
         let mean = |samples: &[Sample]| samples.iter().map(of).sum::<u64>() / samples.len() as u64;
         let (before, after) = (mean(before), mean(after));
-        (after > before + before * MOST_GROWTH / 100 + slack)
+        (after > before + before * MAX_GROWTH / 100 + slack)
             .then(|| format!("{what} grow: {before} at first, {after} at the end"))
     });
     grown.collect()

@@ -3,7 +3,7 @@
 use alloc::collections::BTreeSet;
 
 use slotcast_object::{
-    Guard, GuardMistake, Key, Message, NameAnswer, NameFailure, NameRequest, RosterChange, Rosters,
+    Guard, Key, Message, NameAnswer, NameFailure, NameRequest, NamesMistake, RosterChange, Rosters,
     RowsError, RowsOpId, RowsOutput, VoterQuestion, Voters,
 };
 use slotcast_protocol::{Claim, Failure, GroupId, TargetId};
@@ -27,9 +27,11 @@ impl Member {
         let mut naming = Naming::new(times, self.node, &names, first_serial, targets, &self.groups);
         naming.believes_old_rounds = self.errs(Mistake::BelievesOldRounds);
         let mistake = match self.mistake {
-            Some(Mistake::ReadsGuardsBeforePromises) => Some(GuardMistake::ReadBeforePromises),
-            Some(Mistake::ReadsGuardsOnce) => Some(GuardMistake::ReadOnce),
-            Some(Mistake::ListsWithoutPromises) => Some(GuardMistake::ListedWithoutPromises),
+            Some(Mistake::ReadsGuardsBeforePromises) => Some(NamesMistake::ReadBeforePromises),
+            Some(Mistake::ReadsGuardsOnce) => Some(NamesMistake::ReadOnce),
+            Some(Mistake::ListsWithoutPromises) => Some(NamesMistake::ListedWithoutPromises),
+            Some(Mistake::KeepsDeletedNames) => Some(NamesMistake::KeepsDeleted),
+            Some(Mistake::ForgetsWhatOneHolds) => Some(NamesMistake::ForgetsWhatOneHolds),
             _ => None,
         };
         mistake.into_iter().for_each(|mistake| naming.plant(mistake));

@@ -4,6 +4,7 @@
 //! about. What follows from a row is said when that row is on stable storage: all that has changed while one write was
 //! under way is in the next one, so that a flush is shared by all who wait.
 
+pub(crate) mod deleted;
 mod keys;
 mod page;
 pub(crate) mod roots;
@@ -148,6 +149,8 @@ enum Pending {
     Page(Whom, Stamp, PageAsk),
     /// With the registers that were being written when it was asked for.
     Keys(Whom, Stamp, BTreeSet<Key>),
+    /// Of deleted names.
+    Deleted(Whom, Stamp),
     /// With what was being written.
     Roots(Whom, Stamp, Vec<RootsRow>),
 }
@@ -276,6 +279,7 @@ impl Acceptor {
             About::Page(page) => self.ask_page(whom, stamp, page, effects),
             About::Keys(keys) => self.ask_keys(whom, stamp, keys, effects),
             About::Roots(keys) => self.ask_roots(whom, stamp, keys, effects),
+            About::Deleted(keys) => self.ask_deleted(whom, stamp, keys, effects),
         }
         self.flush(effects);
     }
@@ -306,6 +310,7 @@ impl Acceptor {
         self.used.insert(self.uses, key.clone());
         let before = (row.promised(), row.accepted().0, self.fence);
         let reply = row.answer(&mut self.fence, stamp, &ask);
+        row.tidy(&self.fence);
         let is_changed = (before.0, before.1) != (row.promised(), row.accepted().0);
         if before.2 != self.fence {
             self.is_fence_new = true;
@@ -428,6 +433,9 @@ impl Acceptor {
             }
             (Pending::Keys(whom, stamp, written), Ok(RowsOutput::Scanned(rows, is_all))) => {
                 self.keys_scanned(whom, stamp, written, (&rows, is_all), effects)
+            }
+            (Pending::Deleted(whom, stamp), Ok(RowsOutput::Scanned(rows, is_all))) => {
+                self.deleted_scanned(whom, stamp, (&rows, is_all), effects)
             }
             (Pending::Roots(whom, stamp, written), Ok(RowsOutput::Scanned(rows, is_all))) => {
                 self.roots_scanned(whom, stamp, written, (&rows, is_all), effects)

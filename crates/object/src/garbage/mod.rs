@@ -37,6 +37,7 @@ mod filter;
 mod message;
 mod walk;
 
+pub use crate::acceptor::deleted::is_deleted;
 pub use crate::acceptor::roots::roots_of;
 pub use filter::Filter;
 pub use message::{Chunks, GarbageMessage, MAX_WAVE, Mark, Root, Swept, WaveId};

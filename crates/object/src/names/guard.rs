@@ -49,14 +49,18 @@ impl Guard {
     }
 }
 
-/// A mistake about guards, which a fault simulation plants to see that its checks find it.
+/// A mistake in requests about names, which a fault simulation plants to see that its checks find it.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GuardMistake {
+pub enum NamesMistake {
     /// Guards are read before voters have promised.
     ReadBeforePromises,
     /// Guards are read in the first attempt only.
     ReadOnce,
     /// Listings do not look at promises.
     ListedWithoutPromises,
+    /// Deleted names are never forgotten.
+    KeepsDeleted,
+    /// Deleted names are forgotten that one voter holds so, whatever others hold.
+    ForgetsWhatOneHolds,
 }

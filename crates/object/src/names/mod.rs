@@ -4,6 +4,7 @@
 //! how often, when somebody else was faster, and when to give up is decided here; who the voters are is said by
 //! the cluster map ([`Rosters`]).
 
+mod forgetting;
 mod guard;
 mod listing;
 mod moving;
@@ -25,7 +26,7 @@ use crate::register::ballot::Proposer;
 use crate::register::record::{Operation, Outcome, Request};
 use crate::register::voters::Voters;
 use crate::roster::Rosters;
-pub use guard::{Guard, GuardMistake};
+pub use guard::{Guard, NamesMistake};
 pub use listing::{ListRequest, Listed, ListedName};
 pub use roots::{Roots, RootsRequest};
 use task::{Machine, Next, Task, Upload};
@@ -107,6 +108,9 @@ pub struct NameTimes {
     pub most: Span,
     /// After which another node is asked again which stores it has, while it is not known who votes.
     pub stores: Span,
+    /// For how long a deletion is remembered at least, once it is seen that it is one: whoever asks again for what it
+    /// asked before the deletion has the answer that it had then.
+    pub deletions: Span,
 }
 
 /// All requests about names that a node has under way: each asks the voters of its register until there is an answer.
@@ -124,7 +128,7 @@ pub struct Names {
     /// Held changes by the number of their request.
     held: BTreeMap<u64, u64>,
     /// A mistake that was planted.
-    mistake: Option<GuardMistake>,
+    mistake: Option<NamesMistake>,
 }
 
 impl Names {
@@ -146,7 +150,7 @@ impl Names {
 
     /// Plants a mistake.
     #[doc(hidden)]
-    pub fn plant(&mut self, mistake: GuardMistake) {
+    pub fn plant(&mut self, mistake: NamesMistake) {
         self.mistake = Some(mistake);
     }
 
@@ -378,6 +382,10 @@ impl Names {
             if task.machine.is_checking() {
                 continue;
             }
+            if matches!(task.machine, Machine::Forget(_)) {
+                self.wake_forgetting(now, id, groups, effects);
+                continue;
+            }
             let is_outdated = task.machine.is_outdated(&self.rosters, groups);
             if is_outdated && !task.waits_for_map && now < task.began + self.times.most {
                 task.is_backing_off = false;
@@ -436,6 +444,8 @@ impl Names {
                 task.waits_for_map = true;
                 self.wake_at(Time::NEVER, id);
             }
+            Next::Rests => self.wake_at(now + self.times.deletions, id),
+            Next::Ends => drop(self.end(now, id, groups, effects)),
             Next::Untouched(round) => self.touch_again(id, round, effects),
             Next::Checks(key) => self.read_for(now, id, NameRequest::Read(key), groups, effects),
             Next::Reads(keys) => {
@@ -502,7 +512,7 @@ impl Names {
                 task.heard = now;
                 let Some(key) = key else { return };
                 let next = task.machine.part_ended(&key, answer);
-                if self.mistake == Some(GuardMistake::ReadOnce) {
+                if self.mistake == Some(NamesMistake::ReadOnce) {
                     task.machine.check_no_more();
                 }
                 self.go_on(now, parent, next, groups, effects);

@@ -230,7 +230,7 @@ impl Names {
 }
 
 /// A key that no register has: that of a bucket of which there is none.
-fn no_register() -> Option<Key> {
+pub(super) fn no_register() -> Option<Key> {
     let slot = SlotId { bucket: BucketId(u64::MAX), number: u32::MAX };
     Name::new("floor").ok().map(|name| Key { slot, name })
 }

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use slotcast_protocol::{GroupId, GroupMap};
 use slotcast_units::{Span, Time};
 
-use super::guard::{Guard, GuardMistake};
+use super::forgetting::Forgetting;
+use super::guard::{Guard, NamesMistake};
 use super::listing::{Listing, ListingStep};
 use super::moving::{Moving, MovingStep};
 use super::roots::RootsRead;
@@ -105,6 +106,8 @@ impl Task {
             _ if self.machine.is_held() => Time::NEVER,
             // The voters do not change before all is done.
             Machine::Move(_) => Time::NEVER,
+            // It is given up where it is woken.
+            Machine::Forget(_) => Time::NEVER,
             // Others of this node change the name before it.
             Machine::Waiting(_, false) => self.began + times.most,
             // There may be one soon, as at the first start of a cluster.
@@ -145,6 +148,10 @@ pub(super) enum Next {
     Agrees(Vec<Key>),
     /// These are to be brought to new voters for it.
     Brings(Vec<Key>),
+    /// It rests for a while.
+    Rests,
+    /// It is over, and nobody waits for that.
+    Ends,
     /// All of this group have been, of which two sets vote since this epoch.
     Moved(GroupId, u64),
     Done(NameAnswer),
@@ -176,6 +183,8 @@ pub(super) enum Machine {
         sync: Box<Sync<NameRecord>>,
     },
     Move(Box<Moving>),
+    /// Nobody waits for it.
+    Forget(Box<Forgetting>),
 }
 
 impl Machine {
@@ -194,7 +203,8 @@ impl Machine {
             Machine::Waiting(NameRequest::List(_) | NameRequest::Roots(_), _)
             | Machine::List(_)
             | Machine::Roots(_)
-            | Machine::Move(_) => None,
+            | Machine::Move(_)
+            | Machine::Forget(_) => None,
         }
     }
 
@@ -231,14 +241,14 @@ impl Machine {
         &mut self,
         rosters: &Rosters,
         groups: &GroupMap,
-        (proposer, upload, mistake): (Proposer, Option<u64>, Option<GuardMistake>),
+        (proposer, upload, mistake): (Proposer, Option<u64>, Option<NamesMistake>),
     ) -> Next {
         let Machine::Waiting(request, is_held) = self else { return Next::Waits };
         let (is_held, began) = (*is_held, rosters.epoch);
         let voters = |key: &Key| voters_of(rosters, groups, key.slot).cloned();
         let machine = match request {
             NameRequest::Update(key, request, guard) => voters(key).map(|voters| {
-                let checks = guard.is_some() && mistake != Some(GuardMistake::ReadBeforePromises);
+                let checks = guard.is_some() && mistake != Some(NamesMistake::ReadBeforePromises);
                 let update = Update::new(request.clone(), voters, began, proposer);
                 let update = Box::new(update.of_upload(upload).checking(checks));
                 let (key, guard) = (key.clone(), guard.clone());
@@ -257,7 +267,7 @@ impl Machine {
                 Machine::Read { key: key.clone(), read }
             }),
             NameRequest::List(request) => {
-                let ignores = mistake == Some(GuardMistake::ListedWithoutPromises);
+                let ignores = mistake == Some(NamesMistake::ListedWithoutPromises);
                 let request = ListRequest { fences: request.fences && !ignores, ..request.clone() };
                 Listing::new(request, rosters, groups).map(Machine::List)
             }
@@ -270,7 +280,7 @@ impl Machine {
                 *self = machine;
                 match self {
                     Machine::Update { guard: Some(guard), .. }
-                        if mistake == Some(GuardMistake::ReadBeforePromises) =>
+                        if mistake == Some(NamesMistake::ReadBeforePromises) =>
                     {
                         Next::Checks(guard.key.clone())
                     }
@@ -288,10 +298,12 @@ impl Machine {
             Machine::Update { key, update, .. } => (key, update.voters()),
             Machine::Read { key, read } => (key, read.voters()),
             Machine::List(listing) => return listing.epoch() < rosters.epoch,
-            // The voters do not change before all is done.
-            Machine::Waiting(..) | Machine::Roots(_) | Machine::Sync { .. } | Machine::Move(_) => {
-                return false;
-            }
+            // The voters do not change before all is done, or it looks itself whether they have.
+            Machine::Waiting(..)
+            | Machine::Roots(_)
+            | Machine::Sync { .. }
+            | Machine::Move(_)
+            | Machine::Forget(_) => return false,
         };
         voters_of(rosters, groups, key.slot).is_some_and(|now| now.epoch() > voters.epoch())
     }
@@ -300,7 +312,7 @@ impl Machine {
         &mut self,
         rosters: &Rosters,
         groups: &GroupMap,
-        by: (Proposer, Option<u64>, Option<GuardMistake>),
+        by: (Proposer, Option<u64>, Option<NamesMistake>),
     ) -> Next {
         let voters = |key: &Key| voters_of(rosters, groups, key.slot).cloned();
         let none = Next::NeedsMap(rosters.epoch + 1);
@@ -315,7 +327,7 @@ impl Machine {
             Machine::List(listing) => listing.renew(rosters, groups).into(),
             // It is begun anew by what it is for, with other ballots.
             Machine::Sync { .. } => Next::Done(NameAnswer::Failed(NameFailure::Unavailable)),
-            Machine::Move(_) | Machine::Roots(_) => Next::Waits,
+            Machine::Move(_) | Machine::Roots(_) | Machine::Forget(_) => Next::Waits,
         }
     }
 
@@ -333,7 +345,8 @@ impl Machine {
             | Machine::List(_)
             | Machine::Roots(_)
             | Machine::Sync { .. }
-            | Machine::Move(_) => {}
+            | Machine::Move(_)
+            | Machine::Forget(_) => {}
         }
         Next::Waits
     }
@@ -344,7 +357,9 @@ impl Machine {
             Machine::Update { update, .. } => update.retry().into(),
             Machine::Read { read, .. } => read.retry().into(),
             Machine::Sync { sync, .. } => sync.retry().into(),
-            Machine::List(_) | Machine::Roots(_) | Machine::Move(_) => Next::Asks,
+            Machine::List(_) | Machine::Roots(_) | Machine::Move(_) | Machine::Forget(_) => {
+                Next::Asks
+            }
         }
     }
 
@@ -361,7 +376,8 @@ impl Machine {
             Machine::Update { .. }
             | Machine::Read { .. }
             | Machine::Roots(_)
-            | Machine::Sync { .. } => {}
+            | Machine::Sync { .. }
+            | Machine::Forget(_) => {}
         }
         Next::Asks
     }
@@ -377,6 +393,7 @@ impl Machine {
             Machine::Roots(roots) => roots.questions(id),
             Machine::Sync { key, sync } => about(id, key, sync.questions()),
             Machine::Move(moving) => moving.questions(id),
+            Machine::Forget(forgetting) => forgetting.questions(id),
         }
     }
 
@@ -405,6 +422,7 @@ impl Machine {
                 None => Next::Waits,
             },
             Machine::Move(moving) => of_moving(moving.answered(from, tag, says), moving),
+            Machine::Forget(forgetting) => forgetting.answered(from, tag, says).into(),
         }
     }
 
@@ -438,6 +456,7 @@ impl Machine {
                 let is_done = matches!(answer, NameAnswer::Says(_));
                 of_moving(moving.was_brought(key, is_done), moving)
             }
+            (Machine::Forget(forgetting), _) => forgetting.was_agreed(key).into(),
             _ => Next::Done(NameAnswer::Failed(NameFailure::Unavailable)),
         }
     }
@@ -460,7 +479,11 @@ fn of_moving(step: MovingStep, moving: &Moving) -> Next {
     }
 }
 
-fn about(id: u64, key: &Key, questions: Vec<Question<NameRecord>>) -> Vec<VoterQuestion> {
+pub(super) fn about(
+    id: u64,
+    key: &Key,
+    questions: Vec<Question<NameRecord>>,
+) -> Vec<VoterQuestion> {
     let question = |Question { to, tag, stamp, ask }| VoterQuestion {
         to,
         asker: Asker { id, tag },

@@ -53,6 +53,20 @@ impl Forget {
         Forget { voters, began, phase, held: BTreeMap::new(), forgotten: BTreeSet::new() }
     }
 
+    /// Goes on with a tombstone that all of these voters held in this ballot, in the epoch `began` of the map, which is one
+    /// of those that [`ForgetStep::From`] has named.
+    pub fn again(voters: Voters, began: u64, ballot: Ballot) -> Forget {
+        Forget { phase: Phase::Forgetting(ballot), ..Forget::new(voters, began) }
+    }
+
+    /// In which ballot all voters hold the tombstone, once that is known.
+    pub fn ballot(&self) -> Option<Ballot> {
+        match self.phase {
+            Phase::WaitsFor(_, ballot) | Phase::Forgetting(ballot) => Some(ballot),
+            Phase::Reading | Phase::Over => None,
+        }
+    }
+
     fn tag(&self) -> Tag {
         Tag(u32::from(!matches!(self.phase, Phase::Reading)))
     }

@@ -36,6 +36,8 @@ pub(crate) enum Mistake {
     SyncsOverLaterOnes,
     /// A tombstone is forgotten while proposals that were begun before it are still believed.
     ForgetsTombstones,
+    /// A promise is given up that keeps away what began at the floor, and is believed.
+    TidiesAtTheFloor,
     /// Ballots do not begin with the epoch: what comes after a name was forgotten may be below what was before.
     CountsBallotsAnew,
     /// A voter believes what began in an epoch that it does not know yet.

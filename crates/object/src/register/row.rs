@@ -170,6 +170,23 @@ impl<V: Clone + PartialEq> Row<V> {
         Reply::Holds(Held { ballot, value, floor: fence.floor, epoch: fence.epoch })
     }
 
+    /// Gives up a promise that keeps nothing away any more: nothing was accepted, and what is below it began before the
+    /// floor, and is not believed in any case. Returns whether there was one.
+    pub fn tidy(&mut self, fence: &Fence) -> bool {
+        self.tidy_with(fence, None)
+    }
+
+    /// The same with a planted mistake.
+    pub(crate) fn tidy_with(&mut self, fence: &Fence, mistake: Option<Mistake>) -> bool {
+        let floor = fence.floor + u64::from(mistake == Some(Mistake::TidiesAtTheFloor));
+        let is_void =
+            self.accepted == Ballot::ZERO && !self.is_blank() && self.promised.epoch < floor;
+        if is_void {
+            *self = Row::default();
+        }
+        is_void
+    }
+
     /// The last ballot that it has promised.
     pub fn promised(&self) -> Ballot {
         self.promised

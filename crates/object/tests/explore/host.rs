@@ -52,6 +52,7 @@ impl Host {
         }
         let before = (self.fence, self.row.clone());
         let reply = self.row.answer_with(&mut self.fence, stamp, ask, mistake);
+        self.row.tidy_with(&self.fence, mistake);
         let is_other = before != (self.fence, self.row.clone());
         if mistake == Some(Mistake::AnswersBeforeItIsDurable) && is_other {
             self.flushed.get_or_insert(before);

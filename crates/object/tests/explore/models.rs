@@ -130,6 +130,14 @@ pub(super) fn made_anew() -> Explored {
     })
 }
 
+/// A name is deleted and forgotten, and two create it anew at the same time.
+pub(super) fn created_anew() -> Explored {
+    make(&[&[PUT(1, 'a'), Act::Delete(2), CREATE(3, 'b')], &[CREATE(4, 'c')]], |model| {
+        model.voters = alloc::vec![voters(&[0])];
+        model.faults = Faults { epochs: 1, forgets: 1, ..Faults::default() };
+    })
+}
+
 /// Some voters have forgotten the name and some have not when it is made anew.
 pub(super) fn half_forgotten() -> Explored {
     make(&[&[PUT(1, 'a'), Act::Delete(2), PUT(3, 'b'), Act::Read]], |model| {

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use stateright::{Checker, HasDiscoveries, Model};
 
 use super::models::{
-    again, crash, creators, forgotten, half_forgotten, large, late, made_anew, moved, moved_back,
-    moved_late, moved_later, readers, refused, replaced, wiped,
+    again, crash, created_anew, creators, forgotten, half_forgotten, large, late, made_anew, moved,
+    moved_back, moved_late, moved_later, readers, refused, replaced, wiped,
 };
 use super::std::println;
 use super::{Action, Explored};
@@ -42,7 +42,7 @@ fn voters_are_replaced_in_every_state() {
 
 #[test]
 fn names_are_forgotten_in_every_state() {
-    [forgotten(), made_anew(), moved_back()].into_iter().for_each(visit);
+    [forgotten(), made_anew(), created_anew(), moved_back()].into_iter().for_each(visit);
 }
 
 #[test]
@@ -91,6 +91,7 @@ fn mistakes_in_a_change_of_voters_are_found() {
 fn mistakes_in_forgetting_are_found() {
     finds(&forgotten(), Mistake::ForgetsTombstones);
     finds(&forgotten(), Mistake::BelievesLaterEpochs);
+    finds(&created_anew(), Mistake::TidiesAtTheFloor);
     finds(&made_anew(), Mistake::MixesLives);
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use slotcast_engine::Agenda;
 use slotcast_member::{Input, Request, RequestNumber, StorageTarget};
-use slotcast_object::garbage::{Root, roots_of};
+use slotcast_object::garbage::{Root, is_deleted, roots_of};
 use slotcast_object::list::{self, Part};
 use slotcast_object::{Address, Body, NameRequest, Operation, Voters};
 use slotcast_protocol::{ChunkId, Failure, TargetId};
@@ -278,13 +278,30 @@ impl Cluster {
         held.next()
     }
 
+    /// A row of a voter that says nothing any more, or has only promised something, where such are forgotten.
+    pub(super) fn deleted(&self) -> Option<(TargetId, Vec<u8>)> {
+        if !self.plan.forgets() {
+            return None;
+        }
+        let voters = self.map.voters.values().flat_map(|voters| voters.all());
+        let mut disks = voters.filter_map(|voter| {
+            let disk = self.nodes.get(self.node_of(voter.target))?.disks.get(&voter.target)?;
+            Some((voter.target, disk))
+        });
+        disks.find_map(|(target, disk)| {
+            let mut rows = disk.rows.rows.all();
+            let row = rows.find(|(key, value)| is_deleted(key, value))?;
+            Some((target, row.0.to_vec()))
+        })
+    }
+
     pub(super) fn tell_garbage(&mut self, now: Time) {
         let members = self.nodes.iter().filter_map(|host| host.member.as_ref());
         let states: Vec<_> =
             members.map(|member| (member.node(), member.collection_status())).collect();
-        let garbage = self.garbage();
+        let (garbage, deleted) = (self.garbage(), self.deleted());
         self.report.violated(format!(
-            "at {now} garbage remains that nobody names: {garbage:?}; in epoch {} {:?}; {}; {states:?}",
+            "at {now} garbage remains that nobody names: {garbage:?}, deleted names: {deleted:?}; in epoch {} {:?}; {}; {states:?}",
             self.map.epoch, self.map.collection, self.tell_all_voters()
         ));
     }

@@ -153,6 +153,11 @@ impl Cluster {
         disk.harmed
     }
 
+    fn length_of_fault(&mut self) -> Span {
+        let (least, more) = self.plan.pace.fault;
+        least + self.chance.exponential(more)
+    }
+
     pub(super) fn inject(&mut self, now: Time, fault: Fault, agenda: &mut Agenda<Event>) {
         if self.is_calm {
             return;
@@ -160,8 +165,7 @@ impl Cluster {
         let target = self.any_target();
         let place = self.node_of(target);
         let node = u32::try_from(place).expect("small");
-        let (least, more) = self.plan.pace.fault;
-        let lasts = least + self.chance.exponential(more);
+        let lasts = self.length_of_fault();
         if self.nodes[place].is_gone() || self.groups.find(target).is_none() {
             return;
         }

@@ -297,7 +297,7 @@ fn collects_garbage(simulation: &mut Simulation<Cluster>) {
     }
     let Pace { patience, step, .. } = simulation.model().plan.pace;
     let end = simulation.now() + patience;
-    while simulation.model().garbage().is_some() {
+    while simulation.model().garbage().is_some() || simulation.model().deleted().is_some() {
         let next = simulation.now() + step;
         if next > end {
             let now = simulation.now();

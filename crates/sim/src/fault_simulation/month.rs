@@ -17,10 +17,10 @@ use super::{
 const WAVES: u32 = 4;
 
 /// The most that anything may have grown, in percent, from the second fifth of the days to the last one.
-const MOST_GROWTH: u64 = 10;
+const MAX_GROWTH: u64 = 10;
 
 /// Fewer days than this say nothing about growth.
-const LEAST_DAYS: usize = 10;
+const MIN_DAYS: usize = 10;
 
 /// What the nodes of a cluster keep at the end of a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,7 +139,7 @@ fn written(what: &impl fmt::Debug) -> u64 {
 
 /// What has grown, if there are enough days to say.
 fn growth(days: &[Day]) -> Option<String> {
-    if days.len() < LEAST_DAYS {
+    if days.len() < MIN_DAYS {
         return None;
     }
     let fifth = days.len() / 5;
@@ -154,7 +154,7 @@ fn growth(days: &[Day]) -> Option<String> {
     all.into_iter().find_map(|(what, of)| {
         let sum = |days: &[Day]| days.iter().map(of).sum::<u64>();
         let (before, after) = (sum(before), sum(after));
-        (after * 100 > before * (100 + MOST_GROWTH)).then(|| {
+        (after * 100 > before * (100 + MAX_GROWTH)).then(|| {
             let days = fifth as u64;
             format!("{what} grow: {} at first, {} at the end", before / days, after / days)
         })

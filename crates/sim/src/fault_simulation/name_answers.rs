@@ -2,7 +2,7 @@
 
 use slotcast_engine::Agenda;
 use slotcast_member::{Input, Request, RequestNumber};
-use slotcast_object::history::{Asked, What, is_explained};
+use slotcast_object::history::{Asked, What, is_explained, is_explained_with_lives};
 use slotcast_object::{
     Body, Condition, Entry, ListRequest, Listed, NameAnswer, NameFailure, NameRecord, NameRequest,
     Outcome,
@@ -295,7 +295,11 @@ impl Cluster {
         };
         let asked: Vec<Asked<Entry>> =
             asks.filter(says_something).map(|a| a.asked.clone()).collect();
-        let explained = is_explained(history.first.as_ref(), &asked);
+        // Where a name may have several lives there is more that can have been: some histories are not judged.
+        let explained = match self.plan.forgets() {
+            true => is_explained_with_lives(history.first.as_ref(), &asked).or(Ok(true)),
+            false => is_explained(history.first.as_ref(), &asked),
+        };
         if explained != Ok(true) {
             let told: Vec<String> = asked.iter().map(line).collect();
             let why = match explained {

@@ -284,7 +284,8 @@ impl Cluster {
         let of = &mut self.names.asks[ask];
         of.may_be_done |= matches!(of.wanted, Wanted::Change(..));
         let of = &self.names.asks[ask];
-        let is_again = of.purpose == Purpose::User
+        let is_again = self.plan.asks_again()
+            && of.purpose == Purpose::User
             && of.may_be_done
             && of.tries < MAX_TRIES
             && self.names.changes_since(of) < MAX_CHANGES;

@@ -131,6 +131,8 @@ const NAMES: NameTimes = NameTimes {
     silence: Span::from_ms(50),
     most: Span::from_ms(300),
     stores: Span::from_ms(20),
+    // Longer than any simulation.
+    deletions: Span::from_secs(3600),
 };
 
 const REPAIR: RepairRules = RepairRules {

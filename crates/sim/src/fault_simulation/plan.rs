@@ -9,7 +9,7 @@ use slotcast_member::{
     ClusterMap, CollectionRules, FailureDomain, MapNode, MemberConfig, Mistake as Planted,
     NamesConfig, NetworkConfig, Rules, TargetSetup,
 };
-use slotcast_object::{Collection, Rosters};
+use slotcast_object::{Collection, NameTimes, Rosters};
 use slotcast_protocol::{
     Delivery, GroupId, GroupMap, Membership, TargetConfig, TargetId, selection::Ties,
 };
@@ -81,6 +81,9 @@ pub(super) struct NamesPlan {
     pub(super) begins_calm: bool,
     /// All versions of one of the names are kept.
     pub(super) versioned: bool,
+    /// For how long a deletion is remembered where deleted names are forgotten; clients ask nothing again that takes
+    /// longer.
+    pub(super) deletions: Option<Span>,
     /// Per wave.
     pub(super) failing: u64,
     pub(super) stalled: u64,
@@ -94,6 +97,7 @@ impl NamesPlan {
             requests: 20 + chance.below(60),
             begins_calm: chance.chance(0.5),
             versioned: chance.chance(0.3),
+            deletions: None,
             failing: some(chance, 3),
             stalled: some(chance, 2),
             slow: some(chance, 2),
@@ -108,6 +112,11 @@ fn cache_memory(chance: &mut Stream) -> u64 {
         1 => 1 << (14 + chance.below(5)),
         _ => 64 << 20,
     }
+}
+
+/// In half of the seeds deleted names are forgotten soon.
+fn deletions(chance: &mut Stream) -> Option<Span> {
+    chance.chance(0.5).then(|| Span::from_us(chance.below(10_000)))
 }
 
 /// In 60 % of the seeds. Rounds follow each other so fast that many requests see some.
@@ -254,7 +263,10 @@ impl Plan {
                 1 => Disagreement::Versions,
                 _ => Disagreement::Layouts,
             },
-            names: NamesPlan::new(&mut streams.stream("names-plan", 0)),
+            names: NamesPlan::new(&mut streams.stream("names-plan", 0)).map(|names| NamesPlan {
+                deletions: deletions(&mut streams.stream("deletions-plan", 0)),
+                ..names
+            }),
             buckets: some(&mut streams.stream("removals-plan", 0), 40),
             cache_memory: cache_memory(&mut streams.stream("cache-plan", 0)),
             collect_every: collect_every(&mut streams.stream("collection-plan", 0)),
@@ -272,6 +284,7 @@ impl Plan {
             requests: 240,
             begins_calm: true,
             versioned: false,
+            deletions: None,
             failing: 0,
             stalled: 0,
             slow: 0,
@@ -372,7 +385,7 @@ impl Plan {
             }),
             // An older program keeps none.
             names: (self.names.is_some() && versions == Versions::ALL).then(|| NamesConfig {
-                times: self.pace.names(&rules),
+                times: self.name_times(&rules),
                 salt: if self.mistake == Some(Mistake::OneSalt) { 1 } else { salt },
                 rosters: Rosters::default(),
                 collection: self.pace.collection(self.collect_every),
@@ -381,6 +394,22 @@ impl Plan {
             times: rules.times,
             mistake: self.mistake.and_then(Mistake::planted),
         }
+    }
+
+    fn name_times(&self, rules: &Rules) -> NameTimes {
+        let times = self.pace.names(rules);
+        let deletions = self.names.and_then(|names| names.deletions).unwrap_or(times.deletions);
+        NameTimes { deletions, ..times }
+    }
+
+    /// Whether deleted names may be forgotten before all is over.
+    pub(super) fn forgets(&self) -> bool {
+        self.names.is_some_and(|names| names.deletions.is_some()) || !self.pace.is_hurried
+    }
+
+    /// Whether a client may ask again what it has asked before: not later than deletions are remembered.
+    pub(super) fn asks_again(&self) -> bool {
+        self.names.is_none_or(|names| names.deletions.is_none())
     }
 
     /// Those of a node, with times so short that a simulation sees many of them, and what its seed chooses.

@@ -245,7 +245,7 @@ impl Cluster {
         (put, tries): (Box<(Key, ChangeRequest)>, u8),
         agenda: &mut Agenda<Event>,
     ) {
-        if tries < MAX_TRIES && !self.is_calm {
+        if tries < MAX_TRIES && !self.is_calm && self.plan.asks_again() {
             self.ask_of_bucket(now, bucket, Step::Put(put, tries + 1), agenda);
         }
     }

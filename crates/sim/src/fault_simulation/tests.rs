@@ -207,6 +207,12 @@ fn mistakes_about_removed_buckets_are_found() {
 }
 
 #[test]
+fn mistakes_about_deleted_names_are_found() {
+    find(Mistake::Of(Of::KeepsDeletedNames), 60, 5, "deleted names: Some");
+    find(Mistake::Of(Of::ForgetsWhatOneHolds), 1000, 1, "cannot be explained");
+}
+
+#[test]
 fn mistakes_of_collections_are_found() {
     find(Mistake::Of(Of::SweepsBare), 60, 3, "");
     find(Mistake::Of(Of::SkipsLists), 200, 3, "");
