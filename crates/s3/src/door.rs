@@ -123,6 +123,10 @@ async fn answer(mut door: Door, mut request: Request) -> Response {
     let (bucket, key) = door.domains.place(request.uri(), request.headers());
     let asked = Asked::of(request.method(), request.headers());
     let form = is_form(request.method(), request.headers());
+    let is_xml = form.is_none() && is_xml(request.method(), key.is_some(), request.uri());
+    if is_xml && let Err(error) = check_length(request.headers()) {
+        return with_id(of_error(error), id);
+    }
     let mut answer = if request.method() == Method::OPTIONS {
         let preflight = cors::preflight(&door.gateway, bucket.as_deref(), request.headers()).await;
         return with_id(preflight.map_or_else(of_error, IntoResponse::into_response), id);
@@ -203,6 +207,33 @@ fn of_error(error: S3Error) -> Response {
         |_| StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         |response| response.map(Body::new),
     )
+}
+
+/// What a PUT with one of these in its query says of an object is XML, and no content.
+const OF_OBJECTS: [&str; 4] = ["acl", "legal-hold", "retention", "tagging"];
+
+/// Whether the body of a request is a document, and not the content of an object. (A form is neither, and is read elsewhere.)
+fn is_xml(method: &Method, has_key: bool, uri: &Uri) -> bool {
+    let pairs = uri.query().unwrap_or("").split('&');
+    let mut names = pairs.map(|pair| pair.split('=').next().unwrap_or(pair));
+    match *method {
+        Method::POST => uri.query().is_some(),
+        Method::PUT => !has_key || names.any(|name| OF_OBJECTS.contains(&name)),
+        _ => false,
+    }
+}
+
+/// Refuses a document that is too long before any of it is read: where its hash is checked first, the library would say that
+/// the server has failed.
+fn check_length(headers: &HeaderMap) -> S3Result<()> {
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    match length.and_then(|length| length.parse::<usize>().ok()) {
+        Some(length) if length > MAX_XML => Err(s3_error!(
+            MaxMessageLengthExceeded,
+            "Your request was too big: it has {length} bytes, and at most {MAX_XML} are read"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses what `s3s` would take, or would have to have in memory.
@@ -300,6 +331,27 @@ mod tests {
             Ok(()) => "fine".into(),
             Err(error) => error.code().as_str().into(),
         }
+    }
+
+    #[test]
+    fn documents_that_are_too_long_are_refused_and_content_is_not() {
+        let is = |method: Method, has_key, uri: &'static str| {
+            is_xml(&method, has_key, &Uri::from_static(uri))
+        };
+        assert!(is(Method::POST, false, "/b?delete"));
+        assert!(is(Method::POST, true, "/b/k?uploadId=7"));
+        assert!(is(Method::PUT, false, "/b?lifecycle"));
+        assert!(is(Method::PUT, true, "/b/k?tagging"));
+        assert!(!is(Method::PUT, true, "/b/k?partNumber=1&uploadId=tagging"));
+        assert!(!is(Method::PUT, true, "/b/k") && !is(Method::GET, false, "/b?acl"));
+        let of = |length: usize| {
+            let length = HeaderValue::from(length);
+            let headers = HeaderMap::from_iter([(header::CONTENT_LENGTH, length)]);
+            check_length(&headers).map_err(|error| error.code().as_str().to_owned())
+        };
+        assert_eq!(of(MAX_XML), Ok(()));
+        assert_eq!(of(MAX_XML + 1), Err("MaxMessageLengthExceeded".into()));
+        assert!(check_length(&HeaderMap::new()).is_ok());
     }
 
     #[test]
