@@ -129,6 +129,32 @@ fn a_transform_stores_what_a_command_makes_and_says_what_fails() {
 }
 
 #[test]
+fn a_job_whose_source_bucket_was_removed_has_failed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let served = store(folder.path(), &["--transforms", "1"]);
+    let slow = ["transform", "slot://a/in/", "slot://b/slow/", "--command", "sleep 0.2; cat"];
+    let job = served.says(&[&["job", "start"], &slow[..]].concat());
+    assert!(served.says(&["job", "pause", &job]).ends_with("is paused"));
+    served.says(&["rb", "--force", "slot://a"]);
+    assert!(served.says(&["job", "resume", &job]).ends_with("is running"));
+    let begun = std::time::Instant::now();
+    let shown = loop {
+        let shown = served.says(&["job", "show", &job, "--json"]);
+        let shown: Value = serde_json::from_str(&shown).expect("JSON");
+        if shown["status"] != "running" {
+            break shown;
+        }
+        assert!(begun.elapsed() < served::PATIENCE, "it asks for ever: {shown}");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    };
+    assert_eq!(shown["status"], "failed", "{shown}");
+    assert!(
+        shown["reason"].as_str().is_some_and(|why| why.contains("there is no bucket")),
+        "{shown}"
+    );
+}
+
+#[test]
 fn a_job_is_paused_resumed_aborted_and_forgotten() {
     let folder = tempfile::tempdir().expect("a folder");
     let served = store(folder.path(), &["--transforms", "1"]);

@@ -112,7 +112,8 @@ pub enum Answer {
     ConditionFailed,
     /// It was not: the name does not stand for the source version any more.
     Gone,
-    /// It was not, and this is what is wrong with the object.
+    /// It was not, and this is what is wrong with the object; or with all that is selected, where a page was asked for: then the
+    /// job has failed.
     Refused(String),
     /// It could not be asked or carried out now, or whether it was is not known.
     Failed(String),

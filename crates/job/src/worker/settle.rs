@@ -132,6 +132,19 @@ impl Worker {
         self.ask(about, Ask::SwapState(id, Some(version), next), effects);
     }
 
+    /// What is selected cannot be had any more, whoever asks: the job has failed.
+    pub(super) fn fail(&mut self, id: JobId, reason: String, effects: &mut Vec<Effect>) {
+        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.runs()) else { return };
+        let Some((version, state)) = job.state.as_ref().filter(|_| !job.is_settling) else {
+            return;
+        };
+        let (version, stage) = (*version, state.stage);
+        job.is_settling = true;
+        let next = StateRecord { status: Status::Failed, stage, reason: Some(reason) };
+        let about = About::SwapState(id, next.clone());
+        self.ask(about, Ask::SwapState(id, Some(version), next), effects);
+    }
+
     pub(super) fn settled(
         &mut self,
         now: Time,

@@ -185,11 +185,14 @@ impl Worker {
                 self.planned_page(place, page, effects);
             }
             (OfHeld::Page, Answer::Page(page)) => self.paged(now, place, page, effects),
-            (OfHeld::Page, _) => {
+            (OfHeld::Page, answer) => {
                 let rules = self.rules;
                 if let Some(held) = self.held_mut(place) {
                     held.is_paging = false;
                     held.back_off(now, &rules);
+                }
+                if let Answer::Refused(reason) = answer {
+                    self.fail(place.job, reason, effects);
                 }
             }
             (OfHeld::Create(record), answer) => {

@@ -3,7 +3,7 @@
 use slotcast_job::{Cursor, Kind, Range, Stage, StateRecord, Status, Totals, UnitRecord};
 use slotcast_object::VersionId;
 
-use crate::world::World;
+use crate::world::{LOST, World};
 
 /// The job is about to become this.
 pub(crate) fn next_state(world: &mut World, state: &StateRecord) {
@@ -89,6 +89,11 @@ pub(crate) fn at_the_end(world: &World) -> Vec<String> {
         problems.push(format!("{} units were taken from those who worked on them", world.fenced));
     }
     if state.status == Status::Aborted {
+        return problems;
+    }
+    if world.has_lost_sources && state.status == Status::Failed {
+        let is_told = state.reason.as_deref() == Some(LOST);
+        problems.extend((!is_told).then(|| format!("it has failed: {:?}", state.reason)));
         return problems;
     }
     problems.extend(ranges(world));

@@ -39,6 +39,8 @@ pub(crate) struct Plan {
     /// Objects where outputs go, before the job begins.
     pub(crate) has_outputs: bool,
     pub(crate) poison: BTreeMap<String, Poison>,
+    /// When the bucket of the sources is removed, if it is.
+    pub(crate) loses_sources: Option<Span>,
     /// The longest that it takes to carry something out on an object.
     pub(crate) slowest: Span,
 }
@@ -69,6 +71,10 @@ fn poison(random: &mut Stream, plan: &Plan) -> BTreeMap<String, Poison> {
         }
     }
     poison
+}
+
+fn loses_sources(random: &mut Stream) -> Option<Span> {
+    random.chance(0.08).then(|| Span::from_ms(random.below(3_000)))
 }
 
 fn kind(random: &mut Stream) -> Kind {
@@ -125,6 +131,7 @@ impl Plan {
             changes_outputs: text.kind.has_outputs() && random.chance(0.4),
             has_outputs: random.chance(0.3),
             poison: BTreeMap::new(),
+            loses_sources: loses_sources(&mut Streams::new(seed).stream("sources", 0)),
             slowest: Span::from_ms(if random.chance(0.3) { 4_000 } else { 60 }),
             text,
         };

@@ -18,6 +18,9 @@ use crate::plan::{Plan, Poison, name};
 
 pub(crate) const JOB: JobId = JobId(7);
 
+/// Why a page is refused.
+pub(crate) const LOST: &str = "there is no such bucket";
+
 /// After which a job counts as one that does not end.
 const LONGEST: Span = Span::from_secs(3600);
 
@@ -32,6 +35,7 @@ enum Event {
     Order(Order),
     ChangeSource(u64),
     ChangeOutput(u64),
+    LoseSources,
 }
 
 /// What becomes of the answer.
@@ -68,6 +72,8 @@ pub(crate) struct World {
     /// Versions that a worker has seen before it replaced them.
     seen: BTreeSet<VersionId>,
     refused: BTreeMap<String, u32>,
+    /// The bucket of the sources is not there any more.
+    pub(crate) has_lost_sources: bool,
     pub(crate) fenced: u64,
     /// When the job was paused or aborted.
     stopped: Option<Time>,
@@ -113,6 +119,7 @@ impl World {
             effects: BTreeMap::new(),
             seen: BTreeSet::new(),
             refused: BTreeMap::new(),
+            has_lost_sources: false,
             fenced: 0,
             stopped: None,
             problems: Vec::new(),
@@ -159,6 +166,9 @@ impl World {
             let again = time.saturating_add(Span::from_secs(200));
             self.push(time, Event::Order(Order::Pause));
             self.push(again, Event::Order(Order::Resume));
+        }
+        if let Some(after) = plan.loses_sources {
+            self.push(Time::ZERO.saturating_add(after), Event::LoseSources);
         }
         if plan.aborts {
             let time = at(&mut self.random, 2_000);
@@ -281,6 +291,7 @@ impl World {
                 }
             }
             Event::ChangeOutput(n) => self.put_output(n),
+            Event::LoseSources => self.has_lost_sources = true,
         }
     }
 
@@ -377,6 +388,7 @@ impl World {
                 self.units.insert(*unit, (version, record.clone()));
                 Answer::Swapped(version)
             }
+            Ask::Page(..) | Ask::Find(..) if self.has_lost_sources => Answer::Refused(LOST.into()),
             Ask::Page(_, range, cursor, limit) => Answer::Page(self.page(range, cursor, *limit)),
             Ask::Find(_, names) => {
                 let items = names.iter().map(|name| self.item(name)).collect();

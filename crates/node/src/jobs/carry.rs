@@ -82,13 +82,15 @@ impl Carrier {
             Ask::SwapUnit(job, unit, version, record) => {
                 self.swap((job, Register::Unit(unit)), version, write(&record)).await
             }
-            Ask::Page(job, range, cursor, limit) => {
-                self.page(job, (&range, &cursor), limit).await.map(Answer::Page)
-            }
-            Ask::Find(job, names) => self
-                .found(job, names)
-                .await
-                .map(|items| Answer::Page(Page { items, cursor: Cursor::End })),
+            Ask::Page(job, range, cursor, limit) => self.page(job, (&range, &cursor), limit).await,
+            Ask::Find(job, names) => match self.text(job).await {
+                Ok(Some(text)) => {
+                    let found = self.found(&text, names).await;
+                    answered(found.map(|items| Page { items, cursor: Cursor::End }))
+                }
+                Ok(None) => Err(NO_TEXT.into()),
+                Err(error) => Err(error),
+            },
             Ask::Look(job, name, key) => self.look(job, &name, key).await,
             Ask::Make(job, item, make) => match self.text(job).await {
                 Ok(Some(text)) => Ok(self.make(&text, item, make).await),
@@ -148,13 +150,13 @@ impl Carrier {
         job: JobId,
         (range, cursor): (&Range, &Cursor),
         limit: u32,
-    ) -> Result<Page, Failed> {
+    ) -> Result<Answer, Failed> {
         let text = self.text(job).await?.ok_or(NO_TEXT)?;
         let names: Vec<String> = match (range, &text.select) {
             (Range::Plan | Range::Names { .. }, _) => {
                 let listed = self.listed(&text, (range, cursor), limit).await;
-                let (items, has_more) = listed.map_err(|e| failed(&e))?;
-                return Ok(of_listing(&text, range, items, has_more));
+                let page = |(items, has_more)| of_listing(&text, range, items, has_more);
+                return answered(listed.map(page));
             }
             (Range::Numbers { from, end }, Selection::Template(template)) => {
                 let template = Template::new(template).map_err(|error| error.to_string())?;
@@ -172,7 +174,8 @@ impl Carrier {
         let (wanted, cursor) = of_numbers(cursor, names.len() as u64, u64::from(limit));
         let wanted = names.into_iter().skip(wanted.start as usize);
         let wanted = wanted.take(limit as usize).map(|rest| text.from.prefix.clone() + &rest);
-        Ok(Page { items: self.found(job, wanted.collect()).await?, cursor })
+        let found = self.found(&text, wanted.collect()).await;
+        answered(found.map(|items| Page { items, cursor }))
     }
 
     /// Names of the source after the cursor, and whether there are more.
@@ -216,9 +219,8 @@ impl Carrier {
     }
 
     /// What names stand for.
-    async fn found(&self, job: JobId, names: Vec<String>) -> Result<Vec<Item>, Failed> {
-        let text = self.text(job).await?.ok_or(NO_TEXT)?;
-        let bucket = self.bucket(&text.from.bucket).await.map_err(|e| failed(&e))?;
+    async fn found(&self, text: &JobText, names: Vec<String>) -> Result<Vec<Item>, ObjectError> {
+        let bucket = self.bucket(&text.from.bucket).await?;
         let bucket = &bucket;
         let find = |name: String| async move {
             let found = self.objects.record(bucket, &Name::new(&name[..])?).await;
@@ -230,8 +232,7 @@ impl Carrier {
             });
             Ok::<_, ObjectError>(Item { name, source })
         };
-        let items = stream::iter(names).map(find).buffered(READS).try_collect().await;
-        items.map_err(|error| failed(&error))
+        stream::iter(names).map(find).buffered(READS).try_collect().await
     }
 
     async fn look(&self, job: JobId, name: &str, key: RequestKey) -> Result<Answer, Failed> {
@@ -250,5 +251,14 @@ impl Carrier {
             Err(error @ ObjectError::NoBucket(_)) => Ok(Answer::Refused(failed(&error))),
             Err(error) => Err(failed(&error)),
         }
+    }
+}
+
+/// A page; or that there cannot be one any more, if the bucket of the sources is gone.
+fn answered(page: Result<Page, ObjectError>) -> Result<Answer, Failed> {
+    match page {
+        Ok(page) => Ok(Answer::Page(page)),
+        Err(error @ ObjectError::NoBucket(_)) => Ok(Answer::Refused(failed(&error))),
+        Err(error) => Err(failed(&error)),
     }
 }
