@@ -140,6 +140,11 @@ impl Catalogue {
         }
     }
 
+    /// All claims without a name were lost with their replicas, but for so many.
+    pub(super) fn lose_claims(&mut self, chunk: &ChunkId, left: u8) {
+        self.chunks[self.places[chunk]].bare = left;
+    }
+
     /// As many of its replicas were destroyed as there were: it may be there or not.
     pub(super) fn forget(&mut self, chunk: &ChunkId) {
         let entry = &mut self.chunks[self.places[chunk]];

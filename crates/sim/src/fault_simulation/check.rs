@@ -224,7 +224,11 @@ impl Cluster {
             // Whoever has put it without a name, on no more targets than were harmed, may have lost that claim alone.
             let bare = self.catalogue.bare(&chunk);
             let of_bare = found(Wanted::bare(bare));
-            if of_bare < usize::from(bare).min(domains) && bare > self.harmed(&chunk) {
+            let lacks = of_bare < usize::from(bare).min(domains);
+            if lacks && bare <= self.harmed(&chunk) {
+                // What was harmed is whole again after this, and the claim does not come back.
+                self.lose_claims(&chunk, of_bare);
+            } else if lacks {
                 let states = self.states_of(&chunk);
                 let what = format!(
                     "{chunk} has {of_bare} of {bare} bare replicas after the repair: {states}"
@@ -244,6 +248,17 @@ impl Cluster {
                     format!("{chunk} has {found} of {wanted} replicas after the repair: {states}");
                 self.report.violated(what);
             }
+        }
+    }
+}
+
+impl Cluster {
+    /// So many of those who had put it without a name have not lost their claim. Where what is not named is collected, it
+    /// may be gone from now on unless a name is found to say it.
+    fn lose_claims(&mut self, chunk: &ChunkId, left: usize) {
+        self.catalogue.lose_claims(chunk, u8::try_from(left).unwrap_or(u8::MAX));
+        if self.collects() {
+            self.catalogue.release(chunk);
         }
     }
 }
