@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use slotcast_object::VersionId;
 use slotcast_units::Time;
 
 use super::{About, Answer, Ask, Effect, Job, Note, Worker};
@@ -116,7 +117,7 @@ impl Worker {
     pub(super) fn settle(&mut self, id: JobId, effects: &mut Vec<Effect>) {
         let forgets = self.makes(Mistake::ForgetsUnits);
         let unseen = self.makes(Mistake::VerifiesUnseen);
-        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.runs()) else { return };
+        let Some(job) = self.jobs.get(&id).filter(|job| job.runs()) else { return };
         let (Some(text), Some((version, state))) = (&job.text, &job.state) else { return };
         if job.is_settling {
             return;
@@ -126,21 +127,30 @@ impl Worker {
         if unseen && next.status == Status::Finished {
             next.status = Status::Verified;
         }
-        let version = *version;
-        job.is_settling = true;
-        let about = About::SwapState(id, next.clone());
-        self.ask(about, Ask::SwapState(id, Some(version), next), effects);
+        self.begin_settling(id, *version, next, effects);
     }
 
     /// What is selected cannot be had any more, whoever asks: the job has failed.
     pub(super) fn fail(&mut self, id: JobId, reason: String, effects: &mut Vec<Effect>) {
-        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.runs()) else { return };
+        let Some(job) = self.jobs.get(&id).filter(|job| job.runs()) else { return };
         let Some((version, state)) = job.state.as_ref().filter(|_| !job.is_settling) else {
             return;
         };
-        let (version, stage) = (*version, state.stage);
-        job.is_settling = true;
-        let next = StateRecord { status: Status::Failed, stage, reason: Some(reason) };
+        let next = StateRecord { status: Status::Failed, stage: state.stage, reason: Some(reason) };
+        self.begin_settling(id, *version, next, effects);
+    }
+
+    /// Asks that the state of a job, which has this version, becomes `next`; once at a time.
+    fn begin_settling(
+        &mut self,
+        id: JobId,
+        version: VersionId,
+        next: StateRecord,
+        effects: &mut Vec<Effect>,
+    ) {
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.is_settling = true;
+        }
         let about = About::SwapState(id, next.clone());
         self.ask(about, Ask::SwapState(id, Some(version), next), effects);
     }
