@@ -4,30 +4,15 @@ use alloc::vec::Vec;
 
 use super::keys::after;
 use super::page::KeyValue;
-use super::{Acceptor, AcceptorEffect, Pending, RowsOp, Whom};
+use super::{Acceptor, AcceptorEffect, Whom};
 use crate::code;
 use crate::key::Key;
-use crate::message::{KeysAsk, KeysPage, MAX_PAGE, NameRecord, Says};
+use crate::message::{KeysPage, NameRecord, Says};
 use crate::register::fence::Stamp;
 use crate::register::record::Record;
 use crate::register::row::Row;
 
 impl Acceptor {
-    pub(super) fn ask_deleted(
-        &mut self,
-        whom: Whom,
-        stamp: Stamp,
-        ask: KeysAsk,
-        effects: &mut Vec<AcceptorEffect>,
-    ) {
-        if let Err(why) = self.fence.admit(stamp) {
-            return self.say(None, whom.answer(Says::Fenced(why)), effects);
-        }
-        let limit = ask.limit.clamp(1, MAX_PAGE);
-        let scan = RowsOp::Scan { from: ask.from, before: None, limit };
-        self.start(Pending::Deleted(whom, stamp), scan, effects);
-    }
-
     /// Says what was found. It may be otherwise by now: whoever asks looks again at each of them.
     pub(super) fn deleted_scanned(
         &mut self,

@@ -17,16 +17,26 @@ impl Acceptor {
         ask: KeysAsk,
         effects: &mut Vec<AcceptorEffect>,
     ) {
-        if let Err(why) = self.fence.admit(stamp) {
-            return self.say(None, whom.answer(Says::Fenced(why)), effects);
-        }
         // What is being written may not be found, and may have been accepted of somebody who does not know both sets.
         let writing = self.writing.iter().flat_map(|writing| &writing.keys);
         let written = self.changed.iter().chain(writing);
         let written = written.filter(|key| key.bytes() >= ask.from).cloned().collect();
+        self.scan(whom, stamp, (ask, Pending::Keys(whom, stamp, written)), effects);
+    }
+
+    /// Looks at rows for somebody, if that is believed.
+    pub(super) fn scan(
+        &mut self,
+        whom: Whom,
+        stamp: Stamp,
+        (ask, pending): (KeysAsk, Pending),
+        effects: &mut Vec<AcceptorEffect>,
+    ) {
+        if let Err(why) = self.fence.admit(stamp) {
+            return self.say(None, whom.answer(Says::Fenced(why)), effects);
+        }
         let limit = ask.limit.clamp(1, MAX_PAGE);
-        let scan = RowsOp::Scan { from: ask.from, before: None, limit };
-        self.start(Pending::Keys(whom, stamp, written), scan, effects);
+        self.start(pending, RowsOp::Scan { from: ask.from, before: None, limit }, effects);
     }
 
     pub(super) fn keys_scanned(

@@ -279,7 +279,9 @@ impl Acceptor {
             About::Page(page) => self.ask_page(whom, stamp, page, effects),
             About::Keys(keys) => self.ask_keys(whom, stamp, keys, effects),
             About::Roots(keys) => self.ask_roots(whom, stamp, keys, effects),
-            About::Deleted(keys) => self.ask_deleted(whom, stamp, keys, effects),
+            About::Deleted(keys) => {
+                self.scan(whom, stamp, (keys, Pending::Deleted(whom, stamp)), effects);
+            }
         }
         self.flush(effects);
     }

@@ -5,11 +5,11 @@ use alloc::vec::Vec;
 
 use super::keys::after;
 use super::page::KeyValue;
-use super::{Acceptor, AcceptorEffect, Loaded, Pending, RowsOp, Whom};
+use super::{Acceptor, AcceptorEffect, Loaded, Pending, Whom};
 use crate::code;
 use crate::garbage::Root;
 use crate::key::Key;
-use crate::message::{KeysAsk, MAX_PAGE, NameRecord, RootsPage, RootsRow, Says};
+use crate::message::{KeysAsk, NameRecord, RootsPage, RootsRow, Says};
 use crate::register::fence::Stamp;
 use crate::register::record::Record;
 use crate::register::row::Row;
@@ -24,9 +24,6 @@ impl Acceptor {
         ask: KeysAsk,
         effects: &mut Vec<AcceptorEffect>,
     ) {
-        if let Err(why) = self.fence.admit(stamp) {
-            return self.say(None, whom.answer(Says::Fenced(why)), effects);
-        }
         // What is being written may not be found, or as it was before.
         let writing = self.writing.iter().flat_map(|writing| &writing.keys);
         let mut written = Vec::new();
@@ -35,9 +32,7 @@ impl Acceptor {
                 written.extend(row_of(key, row));
             }
         }
-        let limit = ask.limit.clamp(1, MAX_PAGE);
-        let scan = RowsOp::Scan { from: ask.from, before: None, limit };
-        self.start(Pending::Roots(whom, stamp, written), scan, effects);
+        self.scan(whom, stamp, (ask, Pending::Roots(whom, stamp, written)), effects);
     }
 
     pub(super) fn roots_scanned(

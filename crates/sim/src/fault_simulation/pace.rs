@@ -60,7 +60,7 @@ impl Pace {
         keeper: Span::from_secs(1),
     };
 
-    /// What nodes run with, of which the last change is that of the seed.
+    /// `rules` as they are, or with shorter times.
     pub(super) fn rules(&self, rules: Rules) -> Rules {
         if !self.is_hurried {
             return rules;
