@@ -57,6 +57,8 @@ pub(super) struct Forgetting {
     of: Voter,
     /// The epoch of the map in which it asks.
     began: u64,
+    /// That in which it has looked.
+    looked: u64,
     phase: Phase,
     /// Where the next page of rows begins, unless all have been looked at.
     next: Option<Vec<u8>>,
@@ -96,6 +98,7 @@ impl Forgetting {
             voters,
             of,
             began,
+            looked: began,
             phase: Phase::Looking,
             next: Some(Vec::new()),
             pages: 0,
@@ -179,7 +182,10 @@ impl Forgetting {
                     self.since = self.since.max(held.epoch.max(self.began) + 1);
                     self.found.extend(no_register().map(|key| (key, Ballot::ZERO)));
                 }
-                Reply::Refused(_) if Some(&*key) != no_register().as_ref() => {
+                // What was promised since belongs to somebody who goes on with it, another one that forgets perhaps.
+                Reply::Refused(promised)
+                    if promised.epoch <= self.looked && Some(&*key) != no_register().as_ref() =>
+                {
                     self.promised.insert(key.clone());
                 }
                 _ => {}

@@ -51,7 +51,8 @@ impl Pace {
         is_hurried: false,
         gone_after: Span::from_secs(600),
         fault: (Span::from_secs(10), Span::from_secs(600)),
-        patience: Span::from_secs(3 * 3600),
+        // A deletion is looked for by each voter in turn, and remembered for an hour, twice if somebody else was promised something.
+        patience: Span::from_secs(8 * 3600),
         step: Span::from_secs(1),
         told: Span::from_secs(30),
         scanned: Span::from_secs(300),

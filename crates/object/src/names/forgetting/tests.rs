@@ -171,6 +171,22 @@ fn what_was_promised_to_somebody_is_agreed_on_before_it_is_forgotten() {
 }
 
 #[test]
+fn what_was_promised_since_is_left_to_whoever_asked() {
+    let mut rows = Rows::new();
+    rows.accept(&ALL, 1, 1, &tombstone());
+    let mut forgetting = begin(&rows);
+    assert_eq!(rows.run(&mut forgetting, ForgettingStep::Asks), ForgettingStep::Rests);
+    rows.learn(2);
+    // Another one that forgets has agreed on it anew.
+    let stamp = Stamp { voters: 1, began: 2, upload: None };
+    let later = Ballot { epoch: 2, ..ballot(1) };
+    ALL.iter().for_each(|at| drop(rows.ask(*at, &key(1), stamp, &Ask::Prepare(later))));
+    let next = forgetting.go_on(2);
+    assert_eq!(rows.run(&mut forgetting, next), ForgettingStep::Ends);
+    assert_eq!(rows.held(1), 3);
+}
+
+#[test]
 fn promises_of_what_was_never_there_go_when_the_floor_is_above_them() {
     let mut rows = Rows::new();
     ALL.iter().for_each(|at| rows.promise(*at, 3, 4));
