@@ -14,7 +14,7 @@ use slotcast_object::{DAY_MS, Entry, From, ListedName, MAX_PAGE, Name, Version};
 
 use crate::node::Node;
 use crate::objects::{
-    self, Change, FoundBucket, Listing, ObjectError, abort, list_request, list_uploads, new_key,
+    self, Change, FoundBucket, Listing, ObjectError, abort, list_uploads, listing_of, new_key,
     now_ms,
 };
 
@@ -84,7 +84,7 @@ async fn look_at(node: &Arc<Node>, bucket: &FoundBucket, day: u64) -> Result<u64
     let mut gone = 0;
     let mut from = Some(From::Start);
     while let Some(begin) = from {
-        let request = list_request(&bucket.bucket, all(begin));
+        let request = listing_of(&bucket.bucket, all(begin));
         let listed = objects::list(node, request).await?;
         let is_due = |found: &&ListedName| {
             !due(rules, &found.name, &found.versions, (now_ms(), day)).is_empty()

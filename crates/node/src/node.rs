@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 
 use slotcast_member::{
@@ -48,7 +48,7 @@ pub struct Node {
     /// Numbers uploads.
     uploads: AtomicU64,
     /// Buckets as they were read some time ago.
-    pub(crate) believed: BelievedBuckets,
+    pub(crate) believed: Mutex<BelievedBuckets>,
     /// What keys of objects are sealed with.
     master_keys: OnceLock<Arc<MasterKeySource>>,
 }

@@ -80,6 +80,7 @@ extern crate alloc;
 
 mod acceptor;
 mod address;
+pub mod client;
 mod code;
 pub mod garbage;
 pub mod history;

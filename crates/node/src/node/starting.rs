@@ -6,7 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crossbeam_channel::bounded;
 use slotcast_member::identity::{Layout, Seat};
@@ -28,7 +28,6 @@ use crate::limits::Limits;
 use crate::mailbox::Mailbox;
 use crate::map_keeper::MapKeeper;
 use crate::network::{Listener, MAX_CHUNK, Network, NetworkConfig};
-use crate::objects::BelievedBuckets;
 use crate::open_files::{Needs, OpenFiles, TooFewFiles};
 use crate::reactor::{Hands, Reactor};
 use crate::register::RegisterError;
@@ -454,7 +453,7 @@ impl Node {
             serving,
             uploads: AtomicU64::new(0),
             host_names: HostNames::new(&[]),
-            believed: BelievedBuckets::default(),
+            believed: Mutex::default(),
             master_keys: OnceLock::new(),
             _register: register,
         };

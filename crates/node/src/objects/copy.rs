@@ -9,8 +9,9 @@ use slotcast_object::{
     Body, Bucket, Checksums, Condition, Name, Object, RequestKey, VersionId, Versioning,
 };
 
-use super::believed::certain;
-use super::put::{MAX_INLINE_OF_VERSIONS, Seal, StoredObject, name_object, sealed};
+use slotcast_object::client::{certain, name_object};
+
+use super::put::{MAX_INLINE_OF_VERSIONS, Seal, StoredObject, sealed};
 use super::{FoundBucket, FoundObject, PutObject, Result, find, now_ms, put};
 use crate::body_memory::BodyMemory;
 use crate::content_read::Found;

@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::Stream;
+use slotcast_object::client;
 use slotcast_object::{
-    Body, Bucket, Condition, From, ListRequest, Listed, Name, NameRecord, Object, Outcome,
-    RequestKey, VersionId,
+    Body, Bucket, Condition, From, Listed, Name, NameRecord, Object, Outcome, RequestKey, VersionId,
 };
 use slotcast_protocol::Claim;
 
 use super::copy::place_copy;
-use super::uploads::{self, Completion, FoundPart, FoundUpload};
 use super::{
-    Change, CopyFrom, FoundBucket, FoundObject, NewBucket, PutObject, Result, Seal, StoredObject,
+    Change, CopyFrom, FoundBucket, FoundObject, FoundPart, FoundUpload, Listing, NewBucket,
+    PutObject, Result, Seal, StoredObject, listing_of, uploads,
 };
 use crate::body_memory::BodyMemory;
 use crate::content_read::Found;
@@ -34,21 +34,6 @@ pub struct Objects {
     node: Arc<Node>,
     memory: BodyMemory,
     serving: Serving,
-}
-
-/// Which names of a bucket are wanted.
-#[derive(Debug, Clone)]
-pub struct Listing {
-    /// Only names that begin so.
-    pub prefix: String,
-    /// Of names that have this after the prefix, what comes before and with it is listed once instead of them.
-    pub delimiter: Option<String>,
-    /// Where to begin.
-    pub from: From,
-    /// At most so many names and common prefixes, 1 to [`slotcast_object::MAX_PAGE`].
-    pub limit: u32,
-    /// All versions, and markers of deletion.
-    pub versions: bool,
 }
 
 /// What is known of content before it comes.
@@ -144,7 +129,7 @@ impl Objects {
     /// # Errors
     /// If there is none, or too few voters answer.
     pub async fn bucket(&self, name: &Name) -> Result<FoundBucket> {
-        super::bucket(&self.node, name).await
+        super::bucket(&*self.node, name).await
     }
 
     /// The bucket of this name as this node has read it some time ago, if it has. What is then done with it relies on nothing
@@ -153,7 +138,7 @@ impl Objects {
     /// # Errors
     /// If nothing is believed and there is none, or too few voters answer.
     pub async fn believed(&self, name: &Name) -> Result<FoundBucket> {
-        super::believed(&self.node, name).await
+        super::believed(&*self.node, name).await
     }
 
     /// A page of buckets, in the order of their names, and where it goes on.
@@ -166,7 +151,7 @@ impl Objects {
         from: From,
         limit: u32,
     ) -> Result<(Vec<FoundBucket>, Option<From>)> {
-        super::buckets(&self.node, prefix, from, limit).await
+        super::buckets(&*self.node, prefix, from, limit).await
     }
 
     /// Makes a bucket.
@@ -192,7 +177,7 @@ impl Objects {
         key: RequestKey,
         change: impl Fn(&mut Bucket),
     ) -> Result<FoundBucket> {
-        super::amend_bucket(&self.node, name, (key, None), change).await
+        super::amend_bucket(&*self.node, name, (key, None), change).await
     }
 
     /// Removes a bucket in which nothing is. Uploads that are under way in it are aborted.
@@ -200,7 +185,7 @@ impl Objects {
     /// # Errors
     /// If there is none, something is in it, or too few voters answer.
     pub async fn remove_bucket(&self, name: &Name, key: RequestKey) -> Result<()> {
-        super::remove(&self.node, name, key).await
+        super::remove_bucket(&*self.node, name, key).await
     }
 
     /// All that a name says, if it ever said anything; and its bucket as it was then.
@@ -212,8 +197,8 @@ impl Objects {
         bucket: &FoundBucket,
         name: &Name,
     ) -> Result<(Option<NameRecord>, FoundBucket)> {
-        let read = |bucket: FoundBucket| super::read(&self.node, bucket.key(name));
-        super::within(&self.node, bucket, read).await
+        let read = |bucket: FoundBucket| super::read(&*self.node, bucket.key(name));
+        super::within(&*self.node, bucket, read).await
     }
 
     /// Names of a bucket.
@@ -221,9 +206,10 @@ impl Objects {
     /// # Errors
     /// If too few voters answer.
     pub async fn list(&self, bucket: &FoundBucket, listing: Listing) -> Result<Listed> {
-        let read =
-            |bucket: FoundBucket| super::list(&self.node, request(&bucket.bucket, listing.clone()));
-        Ok(super::within(&self.node, bucket, read).await?.0)
+        let read = |bucket: FoundBucket| {
+            super::list(&*self.node, listing_of(&bucket.bucket, listing.clone()))
+        };
+        Ok(super::within(&*self.node, bucket, read).await?.0)
     }
 
     /// Stores content under a name.
@@ -265,7 +251,7 @@ impl Objects {
         version: Option<VersionId>,
         change: Change,
     ) -> Result<Outcome> {
-        super::delete(&self.node, bucket, name, version, change).await
+        super::delete(&*self.node, bucket, name, version, change).await
     }
 
     /// Changes what is said of a version beside its content, in place.
@@ -279,7 +265,7 @@ impl Objects {
         when: Change,
         change: impl Fn(&mut Object),
     ) -> Result<FoundObject> {
-        super::amend(&self.node, bucket, name, version, when, change).await
+        super::amend(&*self.node, bucket, name, version, when, change).await
     }
 
     /// These bytes of the content of an object; with the key of a customer where it is encrypted with one. The first piece is
@@ -356,7 +342,7 @@ impl Objects {
         place: (&FoundBucket, &Name),
         upload: VersionId,
     ) -> Result<FoundUpload> {
-        uploads::find(&self.node, place, upload).await
+        client::find_upload(&*self.node, place, upload).await
     }
 
     /// Uploads that are under way in a bucket: names with a version for each, the one that began last first.
@@ -393,7 +379,7 @@ impl Objects {
         after: u32,
         limit: u32,
     ) -> Result<(Vec<FoundPart>, bool)> {
-        uploads::parts(&self.node, upload, after, limit).await
+        client::parts(&*self.node, upload, after, limit).await
     }
 
     /// Makes an object of the parts of an upload, and ends the upload. No content moves.
@@ -405,9 +391,7 @@ impl Objects {
         place: (&FoundBucket, &Name),
         whole: Whole<'_>,
     ) -> Result<(VersionId, Object)> {
-        let Whole { upload, parts, key, condition, object } = whole;
-        let completion = Completion { parts, key, condition, object };
-        uploads::complete(&self.node, place, upload, completion).await
+        uploads::complete(&self.node, place, whole).await
     }
 
     /// Ends an upload, and forgets its parts.
@@ -417,11 +401,4 @@ impl Objects {
     pub async fn abort(&self, place: (&FoundBucket, &Name), upload: VersionId) -> Result<()> {
         uploads::abort(&self.node, place, upload).await
     }
-}
-
-/// What is asked of the slots of a bucket.
-pub(crate) fn request(bucket: &Bucket, listing: Listing) -> ListRequest {
-    let Listing { prefix, delimiter, from, limit, versions } = listing;
-    let (bucket, slots, fences) = (bucket.id, bucket.slots, false);
-    ListRequest { bucket, slots, prefix, delimiter, from, limit, versions, fences }
 }

@@ -6,19 +6,20 @@ use std::sync::OnceLock;
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
 use slotcast_object::{
-    Body, Condition, Entry, MAX_INLINE, Name, Object, Operation, Outcome, Permit, Request,
+    Address, Body, Condition, Entry, MAX_INLINE, Name, Object, Operation, Permit, Request,
     RequestKey, VersionId, Versioning,
 };
 use slotcast_store::Content;
 
-use super::believed::certain;
-use super::buckets::{Relies, change_in};
-use super::{FoundBucket, ObjectError, Result, changed, check_metadata, now_ms, update};
+use slotcast_object::client::{
+    Relies, certain, change_in, changed, check_metadata, name_object, stored, update,
+};
+
+use super::{FoundBucket, ObjectError, Result, now_ms};
 use crate::body_memory::BodyMemory;
 use crate::content_stream::{self, ContentError, Plan};
 use crate::encryption::{self, CustomerKey, Encrypt};
 use crate::node::Node;
-use slotcast_object::Address;
 
 /// What a client says of an object that it puts.
 pub struct PutObject {
@@ -155,29 +156,11 @@ async fn put_short(
         false => {
             let replicas = replicas.or(bucket.bucket.replicas);
             let put = node.put_named((content, replicas), change);
-            let ended = put.await.map_err(|_| ObjectError::STOPPED)?;
+            let ended = put.await.map_err(|_| ObjectError::stopped())?;
             changed(&ended.map_err(|failure| content_stream::meaning(chunk, failure))?)?
         }
     };
     Ok((stored(outcome)?, object))
-}
-
-/// Names an object whose content is stored as its bucket says. Gives the version, and the bucket as it was then.
-pub(super) async fn name_object(
-    node: &Node,
-    (bucket, name): (&FoundBucket, &Name),
-    object: &Object,
-    (key, condition): (RequestKey, Condition),
-) -> Result<(VersionId, FoundBucket)> {
-    let name_it = |bucket: FoundBucket| async move {
-        let mut object = object.clone();
-        bucket.bucket.retain(&mut object);
-        let operation = Operation::Put(Entry::Object(object));
-        let (versioning, permit) = (bucket.bucket.versioning, Permit::at(now_ms()));
-        let request = Request { key, operation, condition, versioning, permit };
-        stored(update(node, (bucket.key(name), request, Some(bucket.guard()))).await?)
-    };
-    change_in(node, (bucket, Relies::OnBucket), name_it).await
 }
 
 /// The content at an address.
@@ -185,17 +168,6 @@ pub(super) fn body_at(address: Address) -> Body {
     match address {
         Address::Chunk(chunk) => Body::Chunk(chunk),
         Address::List(chunk) => Body::List(chunk),
-    }
-}
-
-/// The version that was stored.
-fn stored(outcome: Outcome) -> Result<VersionId> {
-    match outcome {
-        Outcome::Stored(version) => Ok(version),
-        Outcome::ConditionFailed(latest) => Err(ObjectError::Condition(latest)),
-        Outcome::TooManyVersions => Err(ObjectError::TooManyVersions),
-        Outcome::Locked => Err(ObjectError::Locked),
-        Outcome::Deleted(_) | Outcome::NothingToDelete => Err(ObjectError::STOPPED),
     }
 }
 

@@ -113,7 +113,7 @@ pub(super) async fn remove_bucket(
     if condition(&headers)? != Condition::Always {
         return Err(bad_request("a bucket is removed if it is empty: there is no other condition"));
     }
-    objects::remove(&node, &name, key).await?;
+    objects::remove_bucket(&node, &name, key).await?;
     Ok(Json(DeleteAnswer { deleted: true, marker: None }))
 }
 
