@@ -24,6 +24,10 @@ const PAGE: usize = 64;
 /// As many deleted names are forgotten in one go. Those that are found wait in memory until they may be.
 const MAX_NAMES: usize = 1 << 17;
 
+/// What not all voters say the same of is agreed on anew when the map has come so many epochs further: there is one for each
+/// round of collection, in which somebody else may be agreeing on it, or forgetting it.
+const MISSED: u64 = 4;
+
 /// In the tag of a question which says for which page of registers it is asked: all above this.
 const PAGES: u32 = 8;
 
@@ -72,9 +76,9 @@ pub(super) struct Forgetting {
     found: BTreeMap<Key, Ballot>,
     /// The first epoch in which they may be forgotten.
     since: u64,
-    /// Somebody has promised more for them than it has accepted: it is agreed on them anew, so that they can be
-    /// forgotten another time.
-    promised: BTreeSet<Key>,
+    /// Voters do not say the same of them, since some have missed what was decided, or have promised more than they have
+    /// accepted: it is agreed on them anew, so that they can be forgotten another time.
+    disputed: BTreeSet<Key>,
     /// A mistake: one voter is enough.
     believes_one: bool,
 }
@@ -106,7 +110,7 @@ impl Forgetting {
             page: Vec::new(),
             found: BTreeMap::new(),
             since: 0,
-            promised: BTreeSet::new(),
+            disputed: BTreeSet::new(),
             believes_one: false,
         }
     }
@@ -178,15 +182,21 @@ impl Forgetting {
                 self.found.extend(forget.ballot().map(|ballot| (key.clone(), ballot)));
             }
             ForgetStep::Stays => match reply {
-                Reply::Holds(held) if held.value.is_none() => {
-                    self.since = self.since.max(held.epoch.max(self.began) + 1);
-                    self.found.extend(no_register().map(|key| (key, Ballot::ZERO)));
+                Reply::Holds(held) => {
+                    let latest = forget.held_since().unwrap_or(0).max(held.ballot.epoch);
+                    let is_something = forget.held_since().is_some() || held.value.is_some();
+                    if is_something && latest + MISSED <= self.looked {
+                        self.disputed.insert(key.clone());
+                    } else if held.value.is_none() {
+                        self.since = self.since.max(held.epoch.max(self.began) + 1);
+                        self.found.extend(no_register().map(|key| (key, Ballot::ZERO)));
+                    }
                 }
                 // What was promised since belongs to somebody who goes on with it, another one that forgets perhaps.
                 Reply::Refused(promised)
                     if promised.epoch <= self.looked && Some(&*key) != no_register().as_ref() =>
                 {
-                    self.promised.insert(key.clone());
+                    self.disputed.insert(key.clone());
                 }
                 _ => {}
             },
@@ -202,8 +212,8 @@ impl Forgetting {
             return ForgettingStep::Waits;
         }
         self.page.clear();
-        if !self.promised.is_empty() {
-            return ForgettingStep::Agrees(self.promised.iter().cloned().collect());
+        if !self.disputed.is_empty() {
+            return ForgettingStep::Agrees(self.disputed.iter().cloned().collect());
         }
         self.next_page()
     }
@@ -252,7 +262,7 @@ impl Forgetting {
 
     /// It was agreed on a register, or could not be.
     pub(super) fn was_agreed(&mut self, key: &Key) -> ForgettingStep {
-        match self.promised.remove(key) && self.promised.is_empty() {
+        match self.disputed.remove(key) && self.disputed.is_empty() {
             true => self.next_page(),
             false => ForgettingStep::Waits,
         }
@@ -260,7 +270,7 @@ impl Forgetting {
 
     /// Whether it waits for others to agree, and not for voters.
     fn agrees(&self) -> bool {
-        !self.promised.is_empty() && self.page.is_empty()
+        !self.disputed.is_empty() && self.page.is_empty()
     }
 }
 

@@ -67,6 +67,11 @@ impl Forget {
         }
     }
 
+    /// The epoch of the latest ballot in which some voter has said that it holds the tombstone.
+    pub fn held_since(&self) -> Option<u64> {
+        self.held.values().map(|(ballot, _)| ballot.epoch).max()
+    }
+
     fn tag(&self) -> Tag {
         Tag(u32::from(!matches!(self.phase, Phase::Reading)))
     }
