@@ -50,11 +50,8 @@ impl Cluster {
                 self.check_pass(now, node, &pass);
                 self.send_pieces(now, node, *pass, agenda);
             }
-            Effect::Answer(number, Answer::Put(_)) if self.removals.has(number) => {
-                self.bucket_answered(now, number, None, agenda);
-            }
-            Effect::Answer(number, Answer::Names(answer)) if self.removals.has(number) => {
-                self.bucket_answered(now, number, Some(answer), agenda);
+            Effect::Answer(number, answer) if self.buckets.clients.has(number) => {
+                self.client_answered(now, (number, answer), agenda);
             }
             Effect::Answer(number, Answer::Put(result)) => {
                 let is_named = self.part_ended(now, (node, number), result, agenda)

@@ -22,7 +22,7 @@ impl Cluster {
     pub(super) fn is_quiet(&self) -> bool {
         self.checks == 0
             && self.names.is_quiet()
-            && self.removals.is_quiet()
+            && self.buckets.clients.is_quiet()
             && self.nodes.iter().all(|host| host.running.is_empty())
     }
 
@@ -35,8 +35,8 @@ impl Cluster {
             let open = self.names.running.values();
             let open: Vec<_> = open.map(|ask| &self.names.asks[*ask]).collect();
             format!("at {now} requests about names are still open: {open:?}")
-        } else if !self.removals.is_quiet() {
-            format!("at {now} requests about buckets are still open: {:?}", self.removals)
+        } else if !self.buckets.clients.is_quiet() {
+            format!("at {now} clients of buckets are still at: {:?}", self.buckets.clients)
         } else if self.lacks_voters() {
             format!("at {now} others are to vote than do: {}", self.tell_all_voters())
         } else if !self.has_handed_over() {

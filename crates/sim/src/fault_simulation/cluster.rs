@@ -12,6 +12,7 @@ use slotcast_transport::Key;
 use slotcast_units::{Span, Time};
 
 use super::Mistake;
+use super::buckets::Buckets;
 use super::catalogue::Catalogue;
 use super::clock::Clock;
 use super::event::Event;
@@ -20,7 +21,6 @@ use super::network::{Network, Weather};
 use super::node::{DiskHost, NodeHost, Purpose};
 use super::parcel::{Parcel, Parcels};
 use super::plan::Plan;
-use super::removals::Removals;
 use super::report::FaultReport;
 use super::rows::RowsHost;
 
@@ -48,7 +48,7 @@ pub(super) struct Cluster {
     /// Of older programs and other layouts.
     pub(super) disagreements: Stream,
     pub(super) names: NameClients,
-    pub(super) removals: Removals,
+    pub(super) buckets: Buckets,
     streams: Streams,
     pub(super) is_calm: bool,
     /// How long after its window an accepted transfer may come, and how long a bid is kept.
@@ -128,8 +128,8 @@ impl Model for Cluster {
             Event::UploadGoesOn { ask } => self.upload_goes_on(now, ask as usize, agenda),
             Event::NameAgain { ask } => self.name_again(now, ask as usize, agenda),
             Event::MakeBucket => self.make_bucket(now, agenda),
-            Event::UseBucket { bucket, seals } => {
-                self.use_bucket(now, (bucket as usize, seals), agenda);
+            Event::UseBucket { bucket, what } => {
+                self.use_bucket(now, (bucket as usize, what), agenda);
             }
             Event::Retire => self.retire(now, agenda),
             Event::Fault(fault) => self.inject(now, fault, agenda),
@@ -168,7 +168,7 @@ impl Cluster {
             mounts: streams.stream("mounts", 0),
             disagreements: streams.stream("disagreement", 1),
             names: NameClients::new(&streams, plan.names.is_some_and(|names| names.versioned)),
-            removals: Removals::new(&streams),
+            buckets: Buckets::new(&streams, plan.mistake),
             streams,
             is_calm: true,
             bound: (rules.grace, rules.hold),
@@ -317,7 +317,7 @@ impl Cluster {
             self.report.given_up += u64::from(running.purpose == Purpose::User);
         }
         self.lose_name_answers(now, node, agenda);
-        self.lose_bucket_answers(now, node, agenda);
+        self.lose_clients(now, node, agenda);
     }
 
     /// A node is told something, and what it wants is done.

@@ -11,7 +11,6 @@ use slotcast_protocol::{ChunkId, Failure, TargetId};
 use slotcast_store::Content;
 use slotcast_units::{Span, Time};
 
-use super::check::APART;
 use super::cluster::Cluster;
 use super::event::Event;
 use super::names::{NameClients, Wanted};
@@ -41,6 +40,16 @@ pub(super) struct Uploads {
 impl Uploads {
     pub(super) fn is_quiet(&self) -> bool {
         self.running.is_empty() && self.pausing.is_empty()
+    }
+
+    /// A list is to be named that lists these.
+    pub(super) fn know_list(&mut self, list: ChunkId, chunks: Vec<ChunkId>) {
+        self.lists.insert(list, chunks);
+    }
+
+    /// A list, and what it lists.
+    pub(super) fn chunks_of(&self, list: ChunkId) -> impl Iterator<Item = ChunkId> {
+        [list].into_iter().chain(self.lists.get(&list).into_iter().flatten().copied())
     }
 
     /// The puts under way of some requests are lost.
@@ -78,7 +87,7 @@ impl Cluster {
                 let chunk = content.chunk();
                 self.catalogue.know(&content);
                 let of_list = parts.iter().map(|(content, _)| content.chunk()).collect();
-                self.names.uploads.lists.insert(chunk, of_list);
+                self.names.uploads.know_list(chunk, of_list);
                 let replicas = self.replicas_of(&chunk);
                 (Body::List(chunk), None, parts.into_iter().chain([(content, replicas)]).collect())
             }
@@ -213,27 +222,8 @@ impl Cluster {
         let versions = records.flat_map(|record| record.versions).filter_map(|of| of.object);
         let bodies: Vec<Body> =
             versions.filter_map(|entry| entry.object().map(|object| object.body.clone())).collect();
-        let mut all = BTreeSet::new();
-        for body in bodies {
-            match body {
-                Body::Inline(..) => {}
-                Body::Chunk(chunk) => drop(all.insert(chunk)),
-                Body::List(list) => {
-                    all.insert(list);
-                    all.extend(self.names.uploads.lists.get(&list).into_iter().flatten());
-                }
-            }
-        }
-        let mut at = now;
-        for chunk in all {
-            let replicas = self.names.chunks.get(&chunk).copied().unwrap_or(1);
-            self.catalogue.hold(&chunk, replicas);
-            if let Some(chunk) = self.catalogue.index_of(&chunk) {
-                at += APART;
-                agenda.at(at, Event::Check { chunk });
-                self.checks += 1;
-            }
-        }
+        self.check_content_of(now, bodies, agenda);
+        self.survey_buckets(now, agenda);
     }
 
     /// Whether garbage can be collected: every node is there, and is no older program, and all who vote do.

@@ -4,6 +4,8 @@ use slotcast_object::RowsOpId;
 use slotcast_protocol::TargetId;
 use slotcast_store::OpId;
 
+use super::buckets::Use;
+
 /// What can happen. What travels is a parcel, named by its slot.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Event {
@@ -38,8 +40,8 @@ pub(super) enum Event {
     NameAgain { ask: u32 },
     /// A bucket is made, to be used and removed.
     MakeBucket,
-    /// An object is put into such a bucket, or its removal begins.
-    UseBucket { bucket: u32, seals: bool },
+    /// Something is done with such a bucket.
+    UseBucket { bucket: u32, what: Use },
     /// A client goes on with an upload.
     UploadGoesOn { ask: u32 },
     /// A chunk is removed everywhere.
@@ -106,7 +108,7 @@ impl slotcast_engine::Event for Event {
             Event::NameAgain { ask } => word(20, ask, 0),
             Event::UploadGoesOn { ask } => word(21, ask, 0),
             Event::MakeBucket => word(22, 0, 0),
-            Event::UseBucket { bucket, seals } => word(23, bucket, u32::from(seals)),
+            Event::UseBucket { bucket, what } => word(23, bucket, what as u32),
         }
     }
 }

@@ -36,15 +36,18 @@
 //!   no get of an acknowledged chunk ends in "not found".
 
 mod acks;
+mod buckets;
 mod carry;
 mod catalogue;
 mod check;
+mod clients;
 mod clock;
 mod cluster;
 mod collecting;
 mod disagreement;
 mod disks;
 mod egress;
+mod errands;
 mod event;
 mod faults;
 mod maps;
@@ -58,7 +61,6 @@ mod pace;
 mod parcel;
 mod plan;
 mod quiet;
-mod removals;
 mod report;
 mod requests;
 mod rows;
@@ -103,6 +105,8 @@ pub enum Mistake {
     WipedRowsKeepTheirIdentity,
     /// The proposers of all nodes have the same numbers.
     OneSalt,
+    /// Whoever puts an object does not see that somebody has sealed the bucket to remove it.
+    IgnoresSeals,
     /// Nodes believe their folders: nothing outside of them says which target is where.
     KeepsNoRegister,
 }

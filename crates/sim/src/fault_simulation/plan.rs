@@ -267,7 +267,7 @@ impl Plan {
                 deletions: deletions(&mut streams.stream("deletions-plan", 0)),
                 ..names
             }),
-            buckets: some(&mut streams.stream("removals-plan", 0), 40),
+            buckets: some(&mut streams.stream("buckets-plan", 0), 24),
             cache_memory: cache_memory(&mut streams.stream("cache-plan", 0)),
             collect_every: collect_every(&mut streams.stream("collection-plan", 0)),
             pace: Pace::HURRIED,

@@ -123,6 +123,8 @@ pub struct FaultReport {
     pub stored_in_buckets: u64,
     /// See there.
     pub buckets_removed: u64,
+    /// Uploads in parts that were completed or aborted.
+    pub uploads_ended: u64,
     /// Acceptances after which the accepted windows were checked.
     pub acceptances: u64,
     /// Targets that were told to leave, those that said that they had handed over, and those that were taken

@@ -33,6 +33,7 @@ fn nothing_acknowledged_is_lost() {
         all.collected += report.collected;
         all.stored_in_buckets += report.stored_in_buckets;
         all.buckets_removed += report.buckets_removed;
+        all.uploads_ended += report.uploads_ended;
     }
     assert!(all.acknowledged > 2_000 && all.healed > 200, "{all:?}");
     assert!(all.surplus_removed > 100 && all.collected > 100, "{all:?}");
@@ -43,6 +44,7 @@ fn nothing_acknowledged_is_lost() {
     assert!(all.injected.older > 30 && all.injected.other_layouts > 10, "{all:?}");
     assert!(all.injected.unheard > 100 && all.compacted > 0, "{all:?}");
     assert!(all.stored_in_buckets > 20 && all.buckets_removed > 10, "{all:?}");
+    assert!(all.uploads_ended > 10, "{all:?}");
     assert!(all.handed_over > 3 && all.taken_away > 3 && all.joined > 3, "{all:?}");
 }
 
@@ -201,6 +203,7 @@ fn mistakes_about_names_are_found() {
 
 #[test]
 fn mistakes_about_removed_buckets_are_found() {
+    find(Mistake::IgnoresSeals, 1000, 1, "was removed as empty");
     find(Mistake::Of(Of::ListsWithoutPromises), 1000, 1, "was removed as empty");
     find(Mistake::Of(Of::ReadsGuardsBeforePromises), 1000, 1, "was removed as empty");
     find(Mistake::Of(Of::ReadsGuardsOnce), 1000, 1, "was removed as empty");
