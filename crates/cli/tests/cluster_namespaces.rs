@@ -65,6 +65,14 @@ impl Bridge {
         Ok(bridge)
     }
 
+    /// The link of a node becomes this slow, in both directions.
+    fn slow(&self, n: u32, rate: &str) {
+        let prefix = &self.prefix;
+        let shape = format!("root tbf rate {rate} burst 32kb latency 50ms");
+        run(&format!("ip netns exec {prefix}-{n} tc qdisc replace dev eth0 {shape}")).expect("tc");
+        run(&format!("ip netns exec {prefix}-b tc qdisc replace dev port{n} {shape}")).expect("tc");
+    }
+
     fn host(&self, n: u32) -> Host {
         let space = format!("{}-{n}", self.prefix);
         Host {
@@ -180,4 +188,33 @@ fn puts_and_gets_go_on_when_multicast_stops() {
     // Less than a second on a machine that has nothing else to do.
     assert!(took < Duration::from_secs(4), "{took:?}");
     cluster.wait("node 0 knows that nobody hears it", || reached(&cluster, 0).is_empty());
+}
+
+/// How many chunks the targets of a node hold.
+fn held(cluster: &Cluster, node: usize) -> u64 {
+    let status = cluster.status(node);
+    let targets = status["targets"].as_array().expect("targets");
+    targets.iter().map(|target| target["chunks"].as_u64().expect("a number")).sum()
+}
+
+#[test]
+fn a_node_with_a_slow_link_is_passed_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some((bridge, mut cluster)) = cluster("slow", "unicast", folder.path()) else { return };
+    bridge.slow(3, "10mbit");
+    cluster.start_all();
+    let put_all = |numbers: std::ops::Range<u32>| {
+        for n in numbers {
+            let content = content(200_000, n);
+            put(&cluster, (n % 3) as usize, &content).expect("it is stored");
+        }
+        [0, 1, 2, 3].map(|node| held(&cluster, node))
+    };
+    // Nobody knows it before some chunks have gone there.
+    let before = put_all(0..150);
+    let after = put_all(150..250);
+    let taken: Vec<u64> = before.iter().zip(after).map(|(before, after)| after - before).collect();
+    eprintln!("chunks by node: {before:?}, then {taken:?}");
+    let all: u64 = taken.iter().sum();
+    assert!(all >= 300 && taken[3] * 8 < all, "half of an even share at most: {taken:?}");
 }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use slotcast_units::{Size, Time};
+use slotcast_units::{Size, Span, Time};
 
 use super::{AtDisk, Holdings, Intake, Target, TargetEffect};
 use crate::calendar::{Ask, NoReservation, OfferRule, Reservation};
@@ -73,9 +73,10 @@ impl Target {
 
     fn bid(&mut self, now: Time, m: &PutRequest) -> BidAnswer {
         let size = self.config.window_rule.size_for(&self.config.timing, m.size);
-        if let Some(rate) = self.slow_link {
-            // Chunks overrun their windows by so much; those before and after are taken for alike.
-            let overrun = rate.time_for(m.size).saturating_sub(size.transfer);
+        // Chunks overrun their windows by so much; those before and after are taken for alike.
+        let overrun =
+            self.slow_link.map(|rate| rate.time_for(m.size).saturating_sub(size.transfer));
+        if let Some(overrun) = overrun {
             self.incoming.set_gap(self.config.calendar.gap + overrun);
         }
         let idle_extension = match self.config.idle_extension {
@@ -98,7 +99,8 @@ impl Target {
             disk_delay: disk.delay(now, m.size, size.transfer, promised),
             idle_extension,
         };
-        let backlog = disk.backlog_with(now, m.size, promised);
+        // Of two that are idle the one with the slow link is the last choice.
+        let backlog = disk.backlog_with(now, m.size, promised) + overrun.unwrap_or(Span::ZERO);
         match self.incoming.offer(now, &ask) {
             Some(window) => BidAnswer::Window { window, backlog },
             None => {

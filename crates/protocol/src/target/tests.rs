@@ -1,4 +1,5 @@
 mod double_booking;
+mod links;
 mod raising;
 
 use super::*;
@@ -507,22 +508,6 @@ fn a_bid_tells_the_backlog_of_the_disk() {
         };
         assert_eq!(told, expected, "{disks} disks");
     }
-}
-
-#[test]
-fn windows_on_a_slow_link_leave_room_for_what_overruns() {
-    let mut starts = vec![];
-    for rate in [8_910_000_000, 4_455_000_000, 99_000_000_000].map(Rate::from_bps) {
-        let mut config = target().config;
-        config.calendar.offer = OfferRule::FirstFit;
-        let mut target = Target::new(config);
-        target.handle(Time::ZERO, TargetInput::LinkRate(rate), &empty(), &mut vec![]);
-        window_of(&say(&mut target, 0, &put_of(10, Time::ZERO), &empty()));
-        starts.push(window_of(&say(&mut target, 0, &put_of(11, Time::ZERO), &empty())).start);
-    }
-    let transfer = Timing::published().transfer(SIZE);
-    assert_eq!(starts[1], starts[0] + transfer, "half the rate takes one transfer more");
-    assert_eq!(starts[2], starts[0], "faster than agreed is as good as agreed");
 }
 
 #[test]
