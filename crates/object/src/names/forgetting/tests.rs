@@ -140,6 +140,9 @@ fn what_all_hold_as_deleted_is_forgotten_and_nothing_else() {
     (0..5).for_each(|n| rows.accept(&ALL, n, 1, &tombstone()));
     let put = record(Operation::Put(Entry::Object(Object::default())), None);
     rows.accept(&ALL, 5, 1, &put);
+    // One voter has not heard of the deletion.
+    rows.accept(&ALL, 6, 1, &put);
+    rows.accept(&[0, 1], 6, 2, &tombstone());
     let mut forgetting = begin(&rows);
     assert_eq!(rows.run(&mut forgetting, ForgettingStep::Asks), ForgettingStep::Rests);
     assert_eq!(forgetting.go_on(1), ForgettingStep::Waits, "it may have begun before");
@@ -147,7 +150,7 @@ fn what_all_hold_as_deleted_is_forgotten_and_nothing_else() {
     let next = forgetting.go_on(2);
     assert_eq!(rows.run(&mut forgetting, next), ForgettingStep::Ends);
     assert_eq!((0..5).map(|n| rows.held(n)).sum::<usize>(), 0);
-    assert_eq!(rows.held(5), 3);
+    assert_eq!((rows.held(5), rows.held(6)), (3, 3));
     // What began before is not believed.
     let stamp = Stamp { voters: 1, began: 1, upload: None };
     let reply = rows.ask(0, &key(0), stamp, &Ask::Accept(ballot(1), put));
