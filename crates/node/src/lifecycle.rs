@@ -55,10 +55,6 @@ async fn look(node: &Arc<Node>, day: u64) -> Result<(), ObjectError> {
     Ok(())
 }
 
-fn all(from: From) -> Listing {
-    Listing { prefix: String::new(), delimiter: None, from, limit: MAX_PAGE, versions: true }
-}
-
 /// Deletes what is due of a name by now; says of how much. `bucket` is as it was found some time ago.
 async fn expire(
     node: &Node,
@@ -84,7 +80,7 @@ async fn look_at(node: &Arc<Node>, bucket: &FoundBucket, day: u64) -> Result<u64
     let mut gone = 0;
     let mut from = Some(From::Start);
     while let Some(begin) = from {
-        let request = listing_of(&bucket.bucket, all(begin));
+        let request = listing_of(&bucket.bucket, Listing::all_versions(begin, MAX_PAGE));
         let listed = objects::list(node, request).await?;
         let is_due = |found: &&ListedName| {
             !due(rules, &found.name, &found.versions, (now_ms(), day)).is_empty()
@@ -134,7 +130,7 @@ async fn abort_uploads(
     let mut gone = 0;
     let mut from = Some(From::Start);
     while let Some(begin) = from {
-        let listed = list_uploads(node, bucket, all(begin)).await?;
+        let listed = list_uploads(node, bucket, Listing::all_versions(begin, MAX_PAGE)).await?;
         for found in &listed.names {
             for version in &found.versions {
                 if !is_due(bucket, &found.name, version) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::Stream;
-use slotcast_object::client::{self, Completion, certain, check_metadata};
+use slotcast_object::client::{self, Completion, certain};
 use slotcast_object::list::{self, Part};
 use slotcast_object::{Address, Body, Bucket, Listed, Name, Object, RequestKey, VersionId};
 use slotcast_protocol::{ChunkId, Claim};
@@ -103,7 +103,6 @@ pub(super) async fn complete(
     object.size = parts.iter().map(|part| part.object.size).sum();
     object.parts = u32::try_from(parts.len()).unwrap_or(u32::MAX);
     object.modified = now_ms();
-    check_metadata(&object)?;
     let (node, bucket, name) = (node.clone(), bucket.clone(), name.clone());
     let upload = upload.version;
     // It is ended also if nobody waits for that any more.

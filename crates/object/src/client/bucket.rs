@@ -6,11 +6,13 @@ use alloc::vec::Vec;
 use core::future::Future;
 
 use super::believed::gone;
-use super::{ClientResult, NameService, ObjectError, list, new_key, read, update};
+use super::{
+    ClientResult, Listing, NameService, ObjectError, list, listing_of, new_key, read, update,
+};
 use crate::key::{BucketId, Key, Name};
 use crate::lock::Permit;
 use crate::message::{From, MAX_PAGE};
-use crate::names::{ListRequest, Listed, NameFailure};
+use crate::names::{Listed, NameFailure};
 use crate::object::{Bucket, Entry};
 use crate::register::record::{
     Condition, Operation, Outcome, Request, RequestKey, VersionId, Versioning,
@@ -143,16 +145,8 @@ pub async fn buckets<S: NameService>(
     from: From,
     limit: u32,
 ) -> ClientResult<(Vec<FoundBucket>, Option<From>), S> {
-    let request = ListRequest {
-        bucket: BucketId::ROOT,
-        slots: Bucket::ROOT.slots,
-        prefix: prefix.to_string(),
-        delimiter: None,
-        from,
-        limit,
-        versions: false,
-        fences: false,
-    };
+    let prefix = prefix.to_string();
+    let request = listing_of(&Bucket::ROOT, Listing { prefix, ..Listing::all(from, limit) });
     let Listed { names, next, .. } = list(service, request).await?;
     let found = names.into_iter().filter_map(|listed| {
         let version = listed.versions.first()?;

@@ -67,7 +67,7 @@ pub enum ObjectError<E> {
     #[error("the name has {MAX_VERSIONS} versions, and no more are kept: delete some of them")]
     TooManyVersions,
     /// The content could not be stored or read, or whom was asked has ended.
-    #[error("{0}")]
+    #[error(transparent)]
     Content(E),
     /// Too few voters answer.
     #[error(transparent)]

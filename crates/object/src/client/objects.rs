@@ -59,6 +59,18 @@ pub struct Listing {
     pub versions: bool,
 }
 
+impl Listing {
+    /// All names, from here on.
+    pub fn all(from: From, limit: u32) -> Listing {
+        Listing { prefix: String::new(), delimiter: None, from, limit, versions: false }
+    }
+
+    /// All versions, and markers of deletion, from here on.
+    pub fn all_versions(from: From, limit: u32) -> Listing {
+        Listing { versions: true, ..Listing::all(from, limit) }
+    }
+}
+
 /// What is asked of the slots of a bucket.
 pub fn listing_of(bucket: &Bucket, listing: Listing) -> ListRequest {
     let Listing { prefix, delimiter, from, limit, versions } = listing;

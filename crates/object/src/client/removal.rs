@@ -6,11 +6,10 @@
 //!
 //! [`Guard`]: crate::Guard
 
-use alloc::string::String;
-
 use super::bucket::{MAX_ATTEMPTS, change, replace, root_key};
 use super::{
-    ClientResult, FoundBucket, NameService, ObjectError, bucket, list, new_key, read, uploads,
+    ClientResult, FoundBucket, Listing, NameService, ObjectError, bucket, list, listing_of,
+    new_key, read, uploads,
 };
 use crate::key::Name;
 use crate::message::From;
@@ -49,16 +48,8 @@ pub async fn seal<S: NameService>(
 async fn any_name<S: NameService>(service: &S, bucket: &Bucket) -> ClientResult<Option<Name>, S> {
     let mut from = Some(From::Start);
     while let Some(begin) = from {
-        let request = ListRequest {
-            bucket: bucket.id,
-            slots: bucket.slots,
-            prefix: String::new(),
-            delimiter: None,
-            from: begin,
-            limit: 1,
-            versions: true,
-            fences: true,
-        };
+        let listing = listing_of(bucket, Listing::all_versions(begin, 1));
+        let request = ListRequest { fences: true, ..listing };
         let listed = list(service, request).await?;
         if let Some(found) = listed.names.into_iter().next() {
             return Ok(Some(found.name));

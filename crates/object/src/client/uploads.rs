@@ -210,7 +210,7 @@ pub async fn parts<S: NameService>(
 ) -> ClientResult<(Vec<FoundPart>, bool), S> {
     let from = if after == 0 { From::Start } else { From::After(part_name(after)) };
     let limit = limit.clamp(1, MAX_PAGE);
-    let listing = Listing { prefix: String::new(), delimiter: None, from, limit, versions: false };
+    let listing = Listing::all(from, limit);
     let listed = list(service, listing_of(&upload.parts.bucket, listing)).await?;
     let found = listed.names.into_iter().filter_map(|listed| {
         let object = listed.versions.into_iter().next()?.object?;
@@ -288,13 +288,7 @@ pub async fn end_upload<S: NameService>(
     mark(service, (bucket, name), upload).await?;
     let parts = parts_of(bucket, name, upload);
     loop {
-        let listing = Listing {
-            prefix: String::new(),
-            delimiter: None,
-            from: From::Start,
-            limit: MAX_PAGE,
-            versions: false,
-        };
+        let listing = Listing::all(From::Start, MAX_PAGE);
         let listed = list(service, listing_of(&parts.bucket, listing)).await?;
         if listed.names.is_empty() && listed.next.is_none() {
             break;
@@ -314,13 +308,7 @@ pub async fn end_upload<S: NameService>(
 pub(super) async fn clear<S: NameService>(service: &S, bucket: &FoundBucket) {
     let mut from = Some(From::Start);
     while let Some(begin) = from {
-        let listing = Listing {
-            prefix: String::new(),
-            delimiter: None,
-            from: begin,
-            limit: MAX_PAGE,
-            versions: true,
-        };
+        let listing = Listing::all_versions(begin, MAX_PAGE);
         let listed = listing_of(&uploads_of(bucket).bucket, listing);
         // None begins any more that has relied on the bucket.
         let listed = list(service, ListRequest { fences: true, ..listed }).await;
