@@ -3,14 +3,11 @@
 
 use slotcast_engine::{Agenda, Streams};
 use slotcast_object::client::{self, NewBucket};
-use slotcast_object::list::{self, Part};
-use slotcast_object::{Address, Body, Bucket, BucketId, Key, Name, RequestKey, Versioning};
-use slotcast_protocol::ChunkId;
+use slotcast_object::{Body, Bucket, BucketId, Key, Name, RequestKey, Versioning};
 use slotcast_store::Content;
 use slotcast_units::{Span, Time};
 
 use super::Mistake;
-use super::check::APART;
 use super::clients::{ClientOf, Clients};
 use super::cluster::Cluster;
 use super::errands::{abort_uploads, bodies_in, end_of, put_object, upload};
@@ -89,7 +86,7 @@ struct Used {
 #[derive(Debug)]
 pub(super) struct Buckets {
     all: Vec<Used>,
-    pub(super) clients: Clients<Errand, End>,
+    pub(super) clients: Clients,
     chance: slotcast_engine::Stream,
     uploads: u64,
 }
@@ -130,8 +127,7 @@ impl Cluster {
 
     /// A node that answers requests about names.
     fn some_node(&mut self) -> Option<u32> {
-        let up: Vec<u32> =
-            (0..).zip(&self.nodes).filter(|(_, host)| host.keeps_names()).map(|(n, _)| n).collect();
+        let up = self.nodes_with_names();
         let which = self.buckets.chance.below(up.len().max(1) as u64);
         up.get(usize::try_from(which).expect("an index")).copied()
     }
@@ -201,7 +197,8 @@ impl Cluster {
         let completes = self.buckets.chance.chance(0.7);
         let count = 1 + self.buckets.chance.below(MAX_PARTS);
         let parts: Vec<Content> = (0..count).map(|_| self.content_of_bucket()).collect();
-        let list = self.list_of(&parts);
+        let list = self.list_of(parts.iter());
+        self.names.chunks.insert(list.chunk(), 1);
         self.buckets.uploads += 1;
         let number = FIRST_UPLOAD + self.buckets.uploads;
         let of = self.buckets.all[bucket].name.clone();
@@ -210,20 +207,6 @@ impl Cluster {
             end_of(&upload(&at, (&of, &name), what).await)
         };
         self.begin_client(now, (node, Errand::Upload(bucket, completes)), run, agenda);
-    }
-
-    /// What lists these parts.
-    fn list_of(&mut self, parts: &[Content]) -> Content {
-        let part = |content: &Content| Part {
-            address: Address::Chunk(content.chunk()),
-            length: content.bytes().len() as u64,
-        };
-        let list = Content::of(list::encode(&parts.iter().map(part).collect::<Vec<_>>()));
-        self.catalogue.know(&list);
-        self.names.chunks.insert(list.chunk(), 1);
-        let chunks = parts.iter().map(Content::chunk).collect();
-        self.names.uploads.know_list(list.chunk(), chunks);
-        list
     }
 
     /// A client is done.
@@ -334,35 +317,6 @@ impl Cluster {
                 Err(error) => end_of(&Err(error)),
             };
             self.begin_client(now, (node, Errand::Survey(bucket)), run, agenda);
-        }
-    }
-
-    /// All content of names is there, and can be read.
-    pub(super) fn check_content_of(
-        &mut self,
-        now: Time,
-        bodies: Vec<Body>,
-        agenda: &mut Agenda<Event>,
-    ) {
-        let mut all: Vec<ChunkId> = Vec::new();
-        for body in bodies {
-            match body {
-                Body::Inline(..) => {}
-                Body::Chunk(chunk) => all.push(chunk),
-                Body::List(list) => all.extend(self.names.uploads.chunks_of(list)),
-            }
-        }
-        all.sort_unstable();
-        all.dedup();
-        let mut at = now;
-        for chunk in all {
-            let replicas = self.names.chunks.get(&chunk).copied().unwrap_or(1);
-            self.catalogue.hold(&chunk, replicas);
-            if let Some(chunk) = self.catalogue.index_of(&chunk) {
-                at += APART;
-                agenda.at(at, Event::Check { chunk });
-                self.checks += 1;
-            }
         }
     }
 }

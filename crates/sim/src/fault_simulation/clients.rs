@@ -14,6 +14,7 @@ use slotcast_object::client::{BelievedBuckets, FoundBucket, NameService, Stopped
 use slotcast_object::{Entry, Name, NameAnswer, NameRequest, RequestKey};
 use slotcast_units::Time;
 
+use super::buckets::{End, Errand};
 use super::cluster::Cluster;
 use super::event::Event;
 
@@ -116,7 +117,7 @@ impl NameService for ClientOf {
     }
 
     fn new_key(&self) -> Result<RequestKey, Stopped> {
-        Ok(key(&mut self.shared.borrow_mut().chance))
+        Ok(request_key(&mut self.shared.borrow_mut().chance))
     }
 
     fn now_ms(&self) -> u64 {
@@ -145,33 +146,35 @@ fn open_all(answer: &mut NameAnswer) {
     }
 }
 
-fn key(chance: &mut Stream) -> RequestKey {
+/// A key that no other request has.
+pub(super) fn request_key(chance: &mut Stream) -> RequestKey {
     let (high, low) = (chance.next_u64(), chance.next_u64());
     RequestKey(u128::from(high) << 64 | u128::from(low))
 }
 
-/// A client, until it is done; gives `E` then.
-struct Client<E> {
+/// A client, until it is done.
+struct Client {
     of: ClientOf,
-    run: Pin<Box<dyn Future<Output = E>>>,
+    errand: Errand,
+    run: Pin<Box<dyn Future<Output = End>>>,
 }
 
-/// Clients that are at something, which is `W` each time; each ends with `E`.
-pub(super) struct Clients<W, E> {
-    running: BTreeMap<u64, (Client<E>, W)>,
+/// Clients that are at something.
+pub(super) struct Clients {
+    running: BTreeMap<u64, Client>,
     requests: BTreeMap<RequestNumber, (u64, u64)>,
     shared: Rc<RefCell<Shared>>,
     begun: u64,
 }
 
-impl<W: fmt::Debug, E> fmt::Debug for Clients<W, E> {
+impl fmt::Debug for Clients {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.running.values().map(|(_, what)| what)).finish()
+        f.debug_list().entries(self.running.values().map(|client| &client.errand)).finish()
     }
 }
 
-impl<W, E> Clients<W, E> {
-    pub(super) fn new(chance: Stream, ignores_seals: bool) -> Clients<W, E> {
+impl Clients {
+    pub(super) fn new(chance: Stream, ignores_seals: bool) -> Clients {
         let (now, believed) = (Time::ZERO, BTreeMap::new());
         let shared = Shared { now, chance, believed, ignores_seals };
         let shared = Rc::new(RefCell::new(shared));
@@ -189,48 +192,44 @@ impl<W, E> Clients<W, E> {
     }
 
     pub(super) fn new_key(&mut self) -> RequestKey {
-        key(&mut self.shared.borrow_mut().chance)
+        request_key(&mut self.shared.borrow_mut().chance)
     }
 
     /// The power of a node has failed: what its clients were at.
-    pub(super) fn lose(&mut self, node: u32) -> Vec<W> {
+    pub(super) fn lose(&mut self, node: u32) -> Vec<Errand> {
         self.shared.borrow_mut().believed.remove(&node);
-        let lost = self.running.extract_if(.., |_, (client, _)| client.of.node == node);
-        let lost: BTreeMap<u64, W> = lost.map(|(id, (_, what))| (id, what)).collect();
+        let lost = self.running.extract_if(.., |_, client| client.of.node == node);
+        let lost: BTreeMap<u64, Errand> = lost.map(|(id, client)| (id, client.errand)).collect();
         self.requests.retain(|_, (id, _)| !lost.contains_key(id));
         lost.into_values().collect()
     }
 
     /// A client of this node begins; it goes on with [`Clients::poll`].
-    fn begin<R: Future<Output = E> + 'static>(
+    fn begin<R: Future<Output = End> + 'static>(
         &mut self,
-        node: u32,
-        what: W,
+        (node, errand): (u32, Errand),
         run: impl FnOnce(ClientOf) -> R,
     ) -> u64 {
         let of = ClientOf { node, desk: Rc::default(), shared: self.shared.clone() };
-        let client = Client { of: of.clone(), run: Box::pin(run(of)) };
         self.begun += 1;
-        self.running.insert(self.begun, (client, what));
+        let client = Client { of: of.clone(), errand, run: Box::pin(run(of)) };
+        self.running.insert(self.begun, client);
         self.begun
     }
 
     /// Lets a client go on: how it ended, if it did.
-    fn poll(&mut self, now: Time, id: u64) -> Option<(W, E)> {
+    fn poll(&mut self, now: Time, id: u64) -> Option<(Errand, End)> {
         self.shared.borrow_mut().now = now;
-        let (mut client, what) = self.running.remove(&id)?;
+        let client = self.running.get_mut(&id)?;
         match client.run.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(end) => Some((what, end)),
-            Poll::Pending => {
-                self.running.insert(id, (client, what));
-                None
-            }
+            Poll::Ready(end) => self.running.remove(&id).map(|client| (client.errand, end)),
+            Poll::Pending => None,
         }
     }
 
     /// What a client wants to ask next, and of which node.
     fn next_ask(&mut self, id: u64) -> Option<(u32, u64, Ask)> {
-        let (client, _) = self.running.get(&id)?;
+        let client = self.running.get(&id)?;
         let (ask, what) = client.of.desk.borrow_mut().asked.pop_front()?;
         Some((client.of.node, ask, what))
     }
@@ -238,7 +237,7 @@ impl<W, E> Clients<W, E> {
     /// A request is answered: the client that waits for that.
     fn answered(&mut self, number: RequestNumber, answer: Answer) -> Option<u64> {
         let (id, ask) = self.requests.remove(&number)?;
-        let (client, _) = self.running.get(&id)?;
+        let client = self.running.get(&id)?;
         let mut desk = client.of.desk.borrow_mut();
         desk.answers.insert(ask, answer);
         let waker = desk.waiting.remove(&ask);
@@ -250,14 +249,14 @@ impl<W, E> Clients<W, E> {
 
 impl Cluster {
     /// A client of `node` begins.
-    pub(super) fn begin_client<R: Future<Output = super::buckets::End> + 'static>(
+    pub(super) fn begin_client<R: Future<Output = End> + 'static>(
         &mut self,
         now: Time,
-        (node, what): (u32, super::buckets::Errand),
+        errand: (u32, Errand),
         run: impl FnOnce(ClientOf) -> R,
         agenda: &mut Agenda<Event>,
     ) {
-        let id = self.buckets.clients.begin(node, what, run);
+        let id = self.buckets.clients.begin(errand, run);
         self.client_goes_on(now, id, agenda);
     }
 

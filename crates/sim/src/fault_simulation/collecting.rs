@@ -11,6 +11,7 @@ use slotcast_protocol::{ChunkId, Failure, TargetId};
 use slotcast_store::Content;
 use slotcast_units::{Span, Time};
 
+use super::check::APART;
 use super::cluster::Cluster;
 use super::event::Event;
 use super::names::{NameClients, Wanted};
@@ -42,13 +43,8 @@ impl Uploads {
         self.running.is_empty() && self.pausing.is_empty()
     }
 
-    /// A list is to be named that lists these.
-    pub(super) fn know_list(&mut self, list: ChunkId, chunks: Vec<ChunkId>) {
-        self.lists.insert(list, chunks);
-    }
-
     /// A list, and what it lists.
-    pub(super) fn chunks_of(&self, list: ChunkId) -> impl Iterator<Item = ChunkId> {
+    fn chunks_of(&self, list: ChunkId) -> impl Iterator<Item = ChunkId> {
         [list].into_iter().chain(self.lists.get(&list).into_iter().flatten().copied())
     }
 
@@ -78,16 +74,8 @@ impl Cluster {
             (1, _) => {
                 let count = 1 + self.names.chance.below(MAX_PARTS);
                 let parts: Vec<_> = (0..count).map(|_| self.chunk_to_name()).collect();
-                let part = |(content, _): &(Content, u8)| Part {
-                    address: Address::Chunk(content.chunk()),
-                    length: content.bytes().len() as u64,
-                };
-                let content =
-                    Content::of(list::encode(&parts.iter().map(part).collect::<Vec<_>>()));
+                let content = self.list_of(parts.iter().map(|(content, _)| content));
                 let chunk = content.chunk();
-                self.catalogue.know(&content);
-                let of_list = parts.iter().map(|(content, _)| content.chunk()).collect();
-                self.names.uploads.know_list(chunk, of_list);
                 let replicas = self.replicas_of(&chunk);
                 (Body::List(chunk), None, parts.into_iter().chain([(content, replicas)]).collect())
             }
@@ -98,6 +86,21 @@ impl Cluster {
         };
         self.names.uploads.bodies.push(what.0.clone());
         what
+    }
+
+    /// What lists these parts: it is to be named.
+    pub(super) fn list_of<'a>(
+        &mut self,
+        parts: impl Iterator<Item = &'a Content> + Clone,
+    ) -> Content {
+        let part = |content: &Content| Part {
+            address: Address::Chunk(content.chunk()),
+            length: content.bytes().len() as u64,
+        };
+        let list = Content::of(list::encode(&parts.clone().map(part).collect::<Vec<_>>()));
+        self.catalogue.know(&list);
+        self.names.uploads.lists.insert(list.chunk(), parts.map(Content::chunk).collect());
+        list
     }
 
     fn replicas_of(&mut self, chunk: &ChunkId) -> u8 {
@@ -226,6 +229,35 @@ impl Cluster {
         self.survey_buckets(now, agenda);
     }
 
+    /// All content of names is there, and can be read.
+    pub(super) fn check_content_of(
+        &mut self,
+        now: Time,
+        bodies: Vec<Body>,
+        agenda: &mut Agenda<Event>,
+    ) {
+        let mut all: Vec<ChunkId> = Vec::new();
+        for body in bodies {
+            match body {
+                Body::Inline(..) => {}
+                Body::Chunk(chunk) => all.push(chunk),
+                Body::List(list) => all.extend(self.names.uploads.chunks_of(list)),
+            }
+        }
+        all.sort_unstable();
+        all.dedup();
+        let mut at = now;
+        for chunk in all {
+            let replicas = self.names.chunks.get(&chunk).copied().unwrap_or(1);
+            self.catalogue.hold(&chunk, replicas);
+            if let Some(chunk) = self.catalogue.index_of(&chunk) {
+                at += APART;
+                agenda.at(at, Event::Check { chunk });
+                self.checks += 1;
+            }
+        }
+    }
+
     /// Whether garbage can be collected: every node is there, and is no older program, and all who vote do.
     pub(super) fn can_collect(&self) -> bool {
         let can = |node: &slotcast_member::MapNode| {
@@ -248,8 +280,7 @@ impl Cluster {
         let mut named = BTreeSet::new();
         for (key, value) in disks.flat_map(|disk| disk.rows.rows.all()) {
             for root in roots_of(key, value).unwrap_or_default() {
-                named.insert(root.chunk);
-                named.extend(self.names.uploads.lists.get(&root.chunk).into_iter().flatten());
+                named.extend(self.names.uploads.chunks_of(root.chunk));
             }
         }
         let targets = || self.nodes.iter().flat_map(|host| &host.member).flat_map(|m| m.targets());

@@ -98,7 +98,7 @@ fn new_key(at: &ClientOf) -> RequestKey {
 
 /// A page of names from here on.
 fn page(from: From) -> Listing {
-    Listing { prefix: String::new(), delimiter: None, from, limit: 3, versions: false }
+    Listing::all(from, 3)
 }
 
 pub(super) async fn abort_uploads(at: &ClientOf, bucket: &Name) -> Ended<()> {

@@ -19,8 +19,7 @@ use super::node::Purpose;
 impl Cluster {
     /// Asks a node that keeps names, any of them.
     pub(super) fn try_name(&mut self, now: Time, ask: usize, agenda: &mut Agenda<Event>) {
-        let up: Vec<u32> =
-            (0..).zip(&self.nodes).filter(|(_, host)| host.keeps_names()).map(|(n, _)| n).collect();
+        let up = self.nodes_with_names();
         let which = self.names.chance.below(up.len().max(1) as u64);
         let of = &mut self.names.asks[ask];
         let Some(&node) = up.get(usize::try_from(which).expect("an index")) else {

@@ -14,6 +14,7 @@ use slotcast_protocol::ChunkId;
 use slotcast_store::Content;
 use slotcast_units::{Span, Time};
 
+use super::clients::request_key;
 use super::cluster::Cluster;
 use super::collecting::Uploads;
 use super::event::Event;
@@ -132,8 +133,7 @@ impl NameClients {
     }
 
     fn key(&mut self) -> RequestKey {
-        let (high, low) = (self.chance.next_u64(), self.chance.next_u64());
-        RequestKey(u128::from(high) << 64 | u128::from(low))
+        request_key(&mut self.chance)
     }
 
     fn condition(&mut self, name: usize) -> Condition {

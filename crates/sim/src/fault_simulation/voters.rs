@@ -18,6 +18,11 @@ impl NodeHost {
 }
 
 impl Cluster {
+    /// The nodes that answer requests about names.
+    pub(super) fn nodes_with_names(&self) -> Vec<u32> {
+        (0..).zip(&self.nodes).filter(|(_, host)| host.keeps_names()).map(|(n, _)| n).collect()
+    }
+
     /// Whether a target can vote at present.
     fn can_vote(&self, target: TargetId) -> bool {
         let host = self.nodes.get(self.node_of(target)).filter(|host| host.keeps_names());
