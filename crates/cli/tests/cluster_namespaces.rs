@@ -190,13 +190,6 @@ fn puts_and_gets_go_on_when_multicast_stops() {
     cluster.wait("node 0 knows that nobody hears it", || reached(&cluster, 0).is_empty());
 }
 
-/// How many chunks the targets of a node hold.
-fn held(cluster: &Cluster, node: usize) -> u64 {
-    let status = cluster.status(node);
-    let targets = status["targets"].as_array().expect("targets");
-    targets.iter().map(|target| target["chunks"].as_u64().expect("a number")).sum()
-}
-
 #[test]
 fn a_node_with_a_slow_link_is_passed_over() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -208,7 +201,7 @@ fn a_node_with_a_slow_link_is_passed_over() {
             let content = content(200_000, n);
             put(&cluster, (n % 3) as usize, &content).expect("it is stored");
         }
-        [0, 1, 2, 3].map(|node| held(&cluster, node))
+        [0, 1, 2, 3].map(|node| cluster.held(node))
     };
     // Nobody knows it before some chunks have gone there.
     let before = put_all(0..150);

@@ -74,12 +74,7 @@ fn replicas_may_share_a_node_and_travel_by_multicast_where_that_is_wanted() {
         }
     }
     // Four files of three chunks and a list, three times; where an answer came late, once more.
-    let of_node = |node| -> u64 {
-        let status = cluster.status(node);
-        let targets = status["targets"].as_array().expect("targets");
-        targets.iter().map(|target| target["chunks"].as_u64().expect("a number")).sum()
-    };
-    assert!(of_node(0) + of_node(1) >= 48);
+    assert!(cluster.held(0) + cluster.held(1) >= 48);
 }
 
 #[test]

@@ -226,6 +226,13 @@ impl Cluster {
         serde_json::from_str(&self.says(node, &["status", "--json"])).expect("JSON")
     }
 
+    /// How many chunks the targets of `node` hold.
+    pub(crate) fn held(&self, node: usize) -> u64 {
+        let status = self.status(node);
+        let targets = status["targets"].as_array().expect("targets");
+        targets.iter().map(|target| target["chunks"].as_u64().expect("a number")).sum()
+    }
+
     /// What `node` tells Prometheus.
     pub(crate) fn metrics(&self, node: usize) -> String {
         let mut stream = TcpStream::connect(&self.running(node).http).expect("it listens");
