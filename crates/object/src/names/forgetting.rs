@@ -24,10 +24,6 @@ const PAGE: usize = 64;
 /// As many deleted names are forgotten in one go. Those that are found wait in memory until they may be.
 const MAX_NAMES: usize = 1 << 17;
 
-/// What not all voters say the same of is agreed on anew when the map has come so many epochs further: there is one for each
-/// round of collection, in which somebody else may be agreeing on it, or forgetting it.
-const MISSED: u64 = 4;
-
 /// In the tag of a question which says for which page of registers it is asked: all above this.
 const PAGES: u32 = 8;
 
@@ -44,6 +40,8 @@ enum Phase {
     Resting,
     /// All voters are asked to forget.
     Forgetting,
+    /// All voters are asked again for what they did not say the same of before the rest.
+    ReadingAgain,
 }
 
 /// All names of a group that were deleted, as the rows of one voter say.
@@ -53,6 +51,10 @@ enum Phase {
 /// anything then. Then all voters forget them. A register of which nothing was ever accepted keeps the promises that were
 /// made to whoever asked: that these are no use any more a voter sees when it is asked once its floor is above them, and
 /// the floor is raised with what is forgotten.
+///
+/// Where not all voters say the same, somebody else may be about to forget the name, or to agree on it. If they still do not
+/// after the rest, and nothing has come to be, some have missed what was decided: it is agreed on anew, and the name is
+/// forgotten another time.
 #[derive(Debug)]
 pub(super) struct Forgetting {
     group: GroupId,
@@ -76,8 +78,10 @@ pub(super) struct Forgetting {
     found: BTreeMap<Key, Ballot>,
     /// The first epoch in which they may be forgotten.
     since: u64,
-    /// Voters do not say the same of them, since some have missed what was decided, or have promised more than they have
-    /// accepted: it is agreed on them anew, so that they can be forgotten another time.
+    /// Voters did not say the same of them; and the latest ballot in which one of those that were heard held something.
+    uneven: BTreeMap<Key, Ballot>,
+    /// Some have missed what was decided of them, or have promised more than they have accepted: it is agreed on them anew,
+    /// so that they can be forgotten another time.
     disputed: BTreeSet<Key>,
     /// A mistake: one voter is enough.
     believes_one: bool,
@@ -110,6 +114,7 @@ impl Forgetting {
             page: Vec::new(),
             found: BTreeMap::new(),
             since: 0,
+            uneven: BTreeMap::new(),
             disputed: BTreeSet::new(),
             believes_one: false,
         }
@@ -127,7 +132,7 @@ impl Forgetting {
                 let about = About::Deleted(KeysAsk { from: from.clone(), limit: MAX_PAGE });
                 [VoterQuestion { to: self.of, asker, stamp, about }].into()
             }
-            (Phase::Reading | Phase::Forgetting, _) => {
+            (Phase::Reading | Phase::Forgetting | Phase::ReadingAgain, _) => {
                 let open = (0..).zip(&self.page).filter_map(|(n, of)| Some((n, of.as_ref()?)));
                 let of_one = |(n, (key, forget)): (u32, &(Key, Forget))| {
                     let tagged = |question: Question<_>| {
@@ -154,7 +159,7 @@ impl Forgetting {
             // It is asked again when it has learned of our epoch.
             (Phase::Looking, Says::Fenced(Fenced::Behind)) => ForgettingStep::Waits,
             (Phase::Looking, Says::Fenced(_)) => ForgettingStep::Ends,
-            (Phase::Reading | Phase::Forgetting, Says::Register(reply)) => {
+            (Phase::Reading | Phase::Forgetting | Phase::ReadingAgain, Says::Register(reply)) => {
                 self.register_answered(from, tag, &reply)
             }
             _ => ForgettingStep::Waits,
@@ -177,17 +182,25 @@ impl Forgetting {
                 }
             }
             ForgetStep::Waits => return ForgettingStep::Waits,
+            // It is found another time.
+            ForgetStep::From(_) if self.phase == Phase::ReadingAgain => {}
             ForgetStep::From(epoch) => {
                 self.since = self.since.max(epoch);
                 self.found.extend(forget.ballot().map(|ballot| (key.clone(), ballot)));
             }
             ForgetStep::Stays => match reply {
                 Reply::Holds(held) => {
-                    let latest = forget.held_since().unwrap_or(0).max(held.ballot.epoch);
-                    let is_something = forget.held_since().is_some() || held.value.is_some();
-                    if is_something && latest + MISSED <= self.looked {
-                        self.disputed.insert(key.clone());
-                    } else if held.value.is_none() {
+                    let latest = forget.latest().max(held.value.as_ref().map(|_| held.ballot));
+                    match (self.phase, latest) {
+                        (Phase::ReadingAgain, Some(ballot)) => {
+                            if self.uneven.get(key) == Some(&ballot) {
+                                self.disputed.insert(key.clone());
+                            }
+                        }
+                        (_, Some(ballot)) => drop(self.uneven.insert(key.clone(), ballot)),
+                        (_, None) => {}
+                    }
+                    if held.value.is_none() && self.phase == Phase::Reading {
                         self.since = self.since.max(held.epoch.max(self.began) + 1);
                         self.found.extend(no_register().map(|key| (key, Ballot::ZERO)));
                     }
@@ -201,6 +214,9 @@ impl Forgetting {
                 _ => {}
             },
             ForgetStep::Done => {}
+        }
+        if self.phase == Phase::ReadingAgain {
+            self.uneven.remove(key);
         }
         *of = None;
         self.page_ended()
@@ -229,12 +245,14 @@ impl Forgetting {
                 ForgettingStep::Asks
             }
             Phase::Looking | Phase::Reading
-                if self.next.is_some() && self.found.len() < MAX_NAMES =>
+                if self.next.is_some() && self.found.len() + self.uneven.len() < MAX_NAMES =>
             {
                 self.phase = Phase::Looking;
                 ForgettingStep::Asks
             }
-            Phase::Looking | Phase::Reading if !self.found.is_empty() => {
+            Phase::Looking | Phase::Reading
+                if !self.found.is_empty() || !self.uneven.is_empty() =>
+            {
                 self.phase = Phase::Resting;
                 ForgettingStep::Rests
             }
@@ -245,6 +263,13 @@ impl Forgetting {
                     Some((key, forget))
                 };
                 self.page = first.map(machine).collect();
+                ForgettingStep::Asks
+            }
+            Phase::Forgetting | Phase::ReadingAgain if !self.uneven.is_empty() => {
+                let machine =
+                    |key: &Key| Some((key.clone(), Forget::new(self.voters.clone(), self.began)));
+                self.page = self.uneven.keys().take(PAGE).map(machine).collect();
+                self.phase = Phase::ReadingAgain;
                 ForgettingStep::Asks
             }
             _ => ForgettingStep::Ends,

@@ -67,9 +67,9 @@ impl Forget {
         }
     }
 
-    /// The epoch of the latest ballot in which some voter has said that it holds the tombstone.
-    pub fn held_since(&self) -> Option<u64> {
-        self.held.values().map(|(ballot, _)| ballot.epoch).max()
+    /// The latest ballot in which some voter has said that it holds the tombstone.
+    pub fn latest(&self) -> Option<Ballot> {
+        self.held.values().map(|(ballot, _)| *ballot).max()
     }
 
     fn tag(&self) -> Tag {
