@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use slotcast_member::Mistake as Of;
 
 use super::*;
@@ -110,12 +112,17 @@ fn members_repeat_what_simulated_ones_did() {
 
 /// Some simulations with a mistake that many of them must find, by what they say.
 fn find(mistake: Mistake, seeds: u64, least: usize, says: &str) {
+    find_in(mistake, 0..seeds, least, says);
+}
+
+/// The same of other seeds: where the first ones are known not to have what it takes they cost most of the time.
+fn find_in(mistake: Mistake, seeds: Range<u64>, least: usize, says: &str) {
     let finds = |seed: &u64| {
         let report = simulate_faults_with(*seed, Some(mistake));
         report.violations.iter().any(|violation| violation.contains(says))
     };
-    let found = (0..seeds).filter(finds).take(least).count();
-    assert_eq!(found, least, "{mistake:?} in {seeds} simulations: no more say `{says}`");
+    let found = seeds.clone().filter(finds).take(least).count();
+    assert_eq!(found, least, "{mistake:?} in simulations {seeds:?}: no more say `{says}`");
 }
 
 #[test]
@@ -158,14 +165,14 @@ fn mistakes_about_who_is_there_are_found() {
 
 #[test]
 fn a_mistake_about_who_is_gone_is_found() {
-    find(Mistake::Of(Of::NoScanWhenPeerGone), 400, 1, "replicas after the repair");
+    find_in(Mistake::Of(Of::NoScanWhenPeerGone), 250..400, 1, "replicas after the repair");
 }
 
 #[test]
 fn mistakes_of_requests_are_found() {
     find(Mistake::Of(Of::SendsLate), 20, 10, " sends ");
     find(Mistake::Of(Of::AnswersWrongRequest), 5, 2, "");
-    find(Mistake::Of(Of::BelievesOldRanges), 1400, 1, "replicas after the repair");
+    find_in(Mistake::Of(Of::BelievesOldRanges), 250..1400, 1, "replicas after the repair");
     find(Mistake::Of(Of::RepairForgets), 40, 5, "");
     find(Mistake::Of(Of::RepairKnowsOneNumber), 40, 5, "replicas after the repair");
     find(Mistake::Of(Of::RepairForgetsClaims), 40, 5, "bare replicas after the repair");
@@ -195,8 +202,8 @@ fn mistakes_about_agreement_are_found() {
 #[test]
 fn mistakes_about_names_are_found() {
     find(Mistake::RowsAcknowledgeBeforeFlush, 200, 2, "cannot be explained");
-    find(Mistake::WipedRowsKeepTheirIdentity, 1000, 1, "cannot be explained");
-    find(Mistake::Of(Of::SettlesUnmoved), 1000, 1, "cannot be explained");
+    find_in(Mistake::WipedRowsKeepTheirIdentity, 300..1000, 1, "cannot be explained");
+    find_in(Mistake::Of(Of::SettlesUnmoved), 450..1000, 1, "cannot be explained");
     find(Mistake::OneSalt, 1000, 1, "cannot be explained");
     find(Mistake::Of(Of::NamesBeforeStored), 100, 5, "a name says that its content is");
 }
@@ -212,7 +219,7 @@ fn mistakes_about_removed_buckets_are_found() {
 #[test]
 fn mistakes_about_deleted_names_are_found() {
     find(Mistake::Of(Of::KeepsDeletedNames), 60, 5, "deleted names: Some");
-    find(Mistake::Of(Of::ForgetsWhatOneHolds), 1000, 1, "cannot be explained");
+    find_in(Mistake::Of(Of::ForgetsWhatOneHolds), 500..1000, 1, "cannot be explained");
 }
 
 #[test]
