@@ -205,9 +205,10 @@ impl Forgetting {
                         self.found.extend(no_register().map(|key| (key, Ballot::ZERO)));
                     }
                 }
-                // What was promised since belongs to somebody who goes on with it, another one that forgets perhaps.
+                // What was promised since belongs to somebody who goes on with it, another one that forgets perhaps: two that
+                // agreed on what the other one had just agreed on would go on like that.
                 Reply::Refused(promised)
-                    if promised.epoch <= self.looked && Some(&*key) != no_register().as_ref() =>
+                    if promised.epoch < self.looked && Some(&*key) != no_register().as_ref() =>
                 {
                     self.disputed.insert(key.clone());
                 }

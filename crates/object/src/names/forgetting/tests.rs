@@ -163,10 +163,11 @@ fn what_was_promised_to_somebody_is_agreed_on_before_it_is_forgotten() {
     let mut rows = Rows::new();
     rows.accept(&ALL, 1, 1, &tombstone());
     rows.promise(2, 1, 7);
-    let mut forgetting = begin(&rows);
-    assert_eq!(rows.run(&mut forgetting, ForgettingStep::Asks), ForgettingStep::Rests);
     rows.learn(2);
-    let next = forgetting.go_on(2);
+    let mut forgetting = begin_in(&rows, 2);
+    assert_eq!(rows.run(&mut forgetting, ForgettingStep::Asks), ForgettingStep::Rests);
+    rows.learn(3);
+    let next = forgetting.go_on(3);
     let next = rows.run(&mut forgetting, next);
     assert_eq!(next, ForgettingStep::Agrees(vec![key(1)]));
     assert!(forgetting.agrees());
@@ -247,6 +248,20 @@ fn what_was_promised_since_is_left_to_whoever_asked() {
     let next = forgetting.go_on(2);
     assert_eq!(rows.run(&mut forgetting, next), ForgettingStep::Ends);
     assert_eq!(rows.held(1), 3);
+}
+
+/// In the epoch in which it has looked, too: whether it was before or after that nobody can say.
+#[test]
+fn what_was_promised_while_it_looked_is_left_to_whoever_asked() {
+    let mut rows = Rows::new();
+    rows.accept(&ALL, 1, 1, &tombstone());
+    let mut forgetting = begin(&rows);
+    assert_eq!(rows.run(&mut forgetting, ForgettingStep::Asks), ForgettingStep::Rests);
+    rows.promise(2, 1, 7);
+    rows.learn(2);
+    let next = forgetting.go_on(2);
+    assert_eq!(rows.run(&mut forgetting, next), ForgettingStep::Ends);
+    assert_eq!(rows.held(1), 1, "the voter that has promised keeps it");
 }
 
 #[test]
