@@ -268,8 +268,8 @@ impl Cluster {
         }
         if all_may_go {
             self.nodes[place].leaving = Leaving::Gone;
-            // Somebody may say so before the others have noticed.
-            if self.chance.chance(0.5) {
+            // Somebody may say so before the others have noticed; of a month it is said later, when there is another one.
+            if self.chance.chance(0.5) && !self.plan.single {
                 self.remove(now, node, true, agenda);
             }
             return;

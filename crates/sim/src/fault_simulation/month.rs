@@ -53,7 +53,7 @@ pub struct Month {
 }
 
 /// Simulates one cluster of six nodes for so many days: some names are put, read, listed and deleted, and every six hours
-/// one thing fails. `told` hears of each day.
+/// one thing fails. A node that is gone for good is replaced. `told` hears of each day.
 pub fn simulate_month(seed: u64, days: u32, told: impl FnMut(&Day)) -> Month {
     simulate(seed, Plan::month(&Streams::new(seed)), days, told)
 }
@@ -68,6 +68,7 @@ fn simulate(seed: u64, plan: Plan, days: u32, mut told: impl FnMut(&Day)) -> Mon
             {
                 break 'days;
             }
+            simulation.schedule(|cluster, agenda| cluster.replace_lost(agenda.now(), agenda));
         }
         let day = measure(&simulation, number);
         told(&day);
@@ -102,6 +103,17 @@ impl Cluster {
             if self.catalogue.bare(&chunk) > 0 {
                 self.remove_chunk(now, chunk, agenda);
             }
+        }
+    }
+
+    /// Somebody looks after the cluster: in the place of a node that is gone for good there is another one, and the map says
+    /// so. Nothing is collected before it does.
+    fn replace_lost(&mut self, now: Time, agenda: &mut Agenda<Event>) {
+        let numbers = self.map.nodes.iter().map(|node| node.number);
+        let lost: Vec<u32> = numbers.filter(|n| self.nodes[*n as usize].is_gone()).collect();
+        for number in lost {
+            self.join(now, agenda);
+            self.remove(now, number, true, agenda);
         }
     }
 }
