@@ -22,6 +22,8 @@ pub(crate) enum Mistake {
     ReadsWithoutAgreement,
     /// A condition that does not hold is answered without fencing what was begun before.
     RefusesWithoutAgreement,
+    /// A retry that finds nothing is answered while what an earlier attempt proposed may still take effect.
+    RefusesBesideItsAttempt,
     /// What a retry finds done by its own request counts as done by somebody else.
     ForgetsRequests,
     /// A version is named by its content, so that a name comes back when the content does.

@@ -161,6 +161,8 @@ impl<V: Clone + PartialEq> Row<V> {
                 *self = Row::default();
                 Reply::Forgotten
             }
+            // Somebody else was faster.
+            Ask::Forget(_) if self.is_blank() => Reply::Forgotten,
             _ => Reply::Refused(self.promised),
         }
     }

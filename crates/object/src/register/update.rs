@@ -11,6 +11,9 @@ use crate::register::record::{Decision, MAX_RECENT, Outcome, Record, Request, Re
 use crate::register::row::{Question, Reply, Tag};
 use crate::register::voters::{Voter, Voters};
 
+#[cfg(test)]
+mod tests;
+
 /// What a request is about to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
@@ -44,19 +47,21 @@ pub struct Update<O> {
     proposal: Option<Proposal<Record<O>>>,
     /// The answer, once a majority holds what is proposed.
     answer: Option<Outcome>,
-    first: Option<First>,
+    /// What its attempts that proposed something would have made of the name, in each of its lives.
+    proposed: Vec<Proposed>,
     /// Something else is looked at in each attempt, after a majority has promised and before anything is decided.
     checks: bool,
     /// What the register says, while that is looked at.
     to_check: Option<Prepared<Record<O>>>,
 }
 
-/// What the first attempt that proposed something would have made of the name.
+/// What attempts would have made of one life of the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct First {
+struct Proposed {
     born: RequestKey,
+    /// The earliest change of it that may be theirs.
     change: u64,
-    /// The epoch in which it began.
+    /// The epoch in which the first of them began.
     began: u64,
 }
 
@@ -81,7 +86,7 @@ impl<O: Clone + PartialEq + Lock> Update<O> {
             attempts,
             proposal,
             answer: None,
-            first: None,
+            proposed: Vec::new(),
             checks: false,
             to_check: None,
         }
@@ -206,44 +211,63 @@ impl<O: Clone + PartialEq + Lock> Update<O> {
 
     fn decide(&mut self, prepared: Prepared<Record<O>>, mistake: Option<Mistake>) -> Step {
         let Prepared { value, is_chosen, floor } = prepared;
+        let key = self.request.key;
         let is_done =
-            |record: &Record<O>| record.recent.iter().any(|(key, _)| *key == self.request.key);
-        if !value.as_ref().is_some_and(is_done) && self.is_unknown(value.as_ref(), floor, mistake) {
+            value.as_ref().is_some_and(|record| record.recent.iter().any(|(done, _)| *done == key));
+        if !is_done && self.is_unknown(value.as_ref(), floor, mistake) {
             return Step::Unknown;
         }
-        let next = match (self.request.decide_with(value.as_ref(), mistake), value) {
+        // What an earlier attempt proposed may still take effect, also where something else is chosen: it may have the
+        // later ballot. After this one it does not.
+        let is_open = !is_done
+            && !self.proposed.is_empty()
+            && mistake != Some(Mistake::RefusesBesideItsAttempt);
+        let (next, outcome) = match (self.request.decide_with(value.as_ref(), mistake), value) {
             (Decision::Write(next, outcome), _) => {
-                let Record { born, change, .. } = next;
-                self.first.get_or_insert(First { born, change, began: self.attempts.began });
-                self.answer = Some(outcome);
-                next
+                self.has_proposed(&next);
+                (next, outcome)
             }
             // Nobody may see the register otherwise after this answer.
             (Decision::Answer(outcome), Some(record))
-                if !is_chosen && mistake != Some(Mistake::RefusesWithoutAgreement) =>
+                if is_open || !is_chosen && mistake != Some(Mistake::RefusesWithoutAgreement) =>
             {
-                self.answer = Some(outcome);
-                record
+                (record, outcome)
+            }
+            (Decision::Answer(outcome), None) if is_open => {
+                let recent = alloc::vec![(key, outcome)];
+                let nothing = Record { born: key, change: 1, versions: Vec::new(), recent };
+                self.has_proposed(&nothing);
+                (nothing, outcome)
             }
             (Decision::Answer(outcome), _) => return Step::Done(outcome),
         };
+        self.answer = Some(outcome);
         if let Some(proposal) = &mut self.proposal {
             proposal.propose(next);
         }
         Step::Asks
     }
 
+    /// It is about to propose `next`.
+    fn has_proposed(&mut self, next: &Record<O>) {
+        let Record { born, change, .. } = *next;
+        match self.proposed.iter_mut().find(|proposed| proposed.born == born) {
+            Some(proposed) => proposed.change = proposed.change.min(change),
+            None => self.proposed.push(Proposed { born, change, began: self.attempts.began }),
+        }
+    }
+
     /// Whether an attempt may have taken effect of which a register that says `record` would not know any more.
     fn is_unknown(&self, record: Option<&Record<O>>, floor: u64, mistake: Option<Mistake>) -> bool {
-        let Some(first) = self.first else { return false };
-        match record {
-            Some(record) if record.born == first.born => {
-                record.change >= first.change + MAX_RECENT as u64
+        let may_be = |proposed: &Proposed| match record {
+            Some(record) if record.born == proposed.born => {
+                record.change >= proposed.change + MAX_RECENT as u64
             }
             // It is another life of the name, or none. That in which it may have taken effect was forgotten, if
             // anything was since.
-            _ => floor > first.began && mistake != Some(Mistake::MixesLives),
-        }
+            _ => floor > proposed.began && mistake != Some(Mistake::MixesLives),
+        };
+        self.proposed.iter().any(may_be)
     }
 }
 
