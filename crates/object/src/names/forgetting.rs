@@ -277,6 +277,19 @@ impl Forgetting {
         }
     }
 
+    /// Some voters were not heard for too long. What was found until then may be forgotten all the same; with the rest it goes
+    /// on in the next round.
+    fn gave_up(&mut self) -> ForgettingStep {
+        let has_found = !self.found.is_empty() || !self.uneven.is_empty();
+        if !matches!(self.phase, Phase::Looking | Phase::Reading) || !has_found {
+            return ForgettingStep::Ends;
+        }
+        self.next = None;
+        self.keys.clear();
+        self.page.clear();
+        self.next_page()
+    }
+
     /// It has rested. Returns what comes next, if the map has come to the epoch in which that may be.
     fn go_on(&mut self, now: u64) -> ForgettingStep {
         if now < self.since {
@@ -325,8 +338,8 @@ impl Names {
         self.go_on(now, id, Next::Asks, groups, effects);
     }
 
-    /// A task that forgets is due: it has rested, or voters do not answer. Then it is given up until the next round: all are
-    /// needed.
+    /// A task that forgets is due: it has rested, or voters do not answer. Then the rest is given up until the next round: all
+    /// are needed.
     pub(super) fn wake_forgetting(
         &mut self,
         now: Time,
@@ -353,7 +366,7 @@ impl Names {
                     step => step.into(),
                 }
             }
-            _ if is_silent => Next::Ends,
+            _ if is_silent => forgetting.gave_up().into(),
             _ => Next::Asks,
         };
         self.go_on(now, id, next, groups, effects);

@@ -369,6 +369,9 @@ impl Names {
         let Some(task) = self.tasks.get_mut(&id) else { return };
         task.heard = now;
         let next = task.machine.answered(from, tag, says);
+        if matches!(next, Next::Asks) {
+            task.has_come_on(self.times);
+        }
         self.go_on(now, id, next, groups, effects);
     }
 

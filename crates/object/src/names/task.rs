@@ -123,6 +123,11 @@ impl Task {
         patience
     }
 
+    /// What it has asked was answered, and it asks something else: that may have been lost once, not often.
+    pub(super) fn has_come_on(&mut self, times: NameTimes) {
+        self.patience = times.patience;
+    }
+
     /// Whether it needed this epoch before, and began anew with it: more is needed than the map says.
     pub(super) fn has_needed(&self, epoch: u64) -> bool {
         self.last_map >= epoch

@@ -91,29 +91,35 @@ impl Rows {
     /// Carries out what is asked until it rests, wants an agreement, or has ended.
     fn run(&mut self, of: &mut Forgetting, mut step: ForgettingStep) -> ForgettingStep {
         while step == ForgettingStep::Asks {
-            for VoterQuestion { to, asker, stamp, about, .. } in of.questions(5) {
-                let at = usize::try_from(to.target.0).expect("small");
-                let says = match about {
-                    About::Register(key, ask) => Says::Register(self.ask(at, &key, stamp, &ask)),
-                    About::Deleted(ask) => {
-                        let nothing = |row: &Row<NameRecord>| {
-                            row.accepted().1.is_none_or(Record::is_tombstone)
-                        };
-                        let from = |key: &Key| key.bytes() >= ask.from;
-                        let rows = self.rows[at].iter();
-                        let found = rows.filter(|(key, row)| from(key) && nothing(row));
-                        let mut keys: Vec<Key> = found.map(|(key, _)| key.clone()).collect();
-                        // Pages of two.
-                        let next = keys.get(2).map(Key::bytes);
-                        keys.truncate(2);
-                        Says::Keys(KeysPage { keys, next })
-                    }
-                    other => panic!("{other:?}"),
-                };
-                match of.answered(to, asker.tag, says) {
-                    ForgettingStep::Waits => {}
-                    next => step = next,
+            step = self.run_once(of);
+        }
+        step
+    }
+
+    /// Carries out what is asked now.
+    fn run_once(&mut self, of: &mut Forgetting) -> ForgettingStep {
+        let mut step = ForgettingStep::Asks;
+        for VoterQuestion { to, asker, stamp, about, .. } in of.questions(5) {
+            let at = usize::try_from(to.target.0).expect("small");
+            let says = match about {
+                About::Register(key, ask) => Says::Register(self.ask(at, &key, stamp, &ask)),
+                About::Deleted(ask) => {
+                    let nothing =
+                        |row: &Row<NameRecord>| row.accepted().1.is_none_or(Record::is_tombstone);
+                    let from = |key: &Key| key.bytes() >= ask.from;
+                    let rows = self.rows[at].iter();
+                    let found = rows.filter(|(key, row)| from(key) && nothing(row));
+                    let mut keys: Vec<Key> = found.map(|(key, _)| key.clone()).collect();
+                    // Pages of two.
+                    let next = keys.get(2).map(Key::bytes);
+                    keys.truncate(2);
+                    Says::Keys(KeysPage { keys, next })
                 }
+                other => panic!("{other:?}"),
+            };
+            match of.answered(to, asker.tag, says) {
+                ForgettingStep::Waits => {}
+                next => step = next,
             }
         }
         step
@@ -279,4 +285,43 @@ fn promises_of_what_was_never_there_go_when_the_floor_is_above_them() {
     forgetting.began = 3;
     rows.run(&mut forgetting, ForgettingStep::Asks);
     assert_eq!(rows.held(3), 0);
+}
+
+/// One of them finds nothing to forget any more, and agrees on nothing.
+#[test]
+fn two_may_forget_the_same() {
+    let mut rows = Rows::new();
+    (1..4).for_each(|n| rows.accept(&ALL, n, 1, &tombstone()));
+    let mut both = [begin(&rows), begin(&rows)];
+    for forgetting in &mut both {
+        assert_eq!(rows.run(forgetting, ForgettingStep::Asks), ForgettingStep::Rests);
+    }
+    rows.learn(2);
+    for forgetting in &mut both {
+        let next = forgetting.go_on(2);
+        assert_eq!(rows.run(forgetting, next), ForgettingStep::Ends);
+    }
+    assert_eq!([1, 2, 3].map(|n| rows.held(n)), [0, 0, 0]);
+}
+
+#[test]
+fn what_was_found_before_a_voter_was_silent_is_forgotten() {
+    let mut rows = Rows::new();
+    (1..4).for_each(|n| rows.accept(&ALL, n, 1, &tombstone()));
+    let mut forgetting = begin(&rows);
+    assert_eq!(forgetting.gave_up(), ForgettingStep::Ends, "nothing was found yet");
+    // Of two pages of names one was read.
+    let mut forgetting = begin(&rows);
+    let mut step = ForgettingStep::Asks;
+    while forgetting.found.is_empty() {
+        assert_eq!(step, ForgettingStep::Asks);
+        step = rows.run_once(&mut forgetting);
+    }
+    let found = forgetting.found.len();
+    assert!(found < 3, "{found} of 3");
+    assert_eq!(forgetting.gave_up(), ForgettingStep::Rests);
+    rows.learn(2);
+    let next = forgetting.go_on(2);
+    assert_eq!(rows.run(&mut forgetting, next), ForgettingStep::Ends);
+    assert_eq!((1..4).filter(|n| rows.held(*n) == 0).count(), found);
 }
