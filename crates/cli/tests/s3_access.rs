@@ -19,7 +19,7 @@ use std::process::{Command, Stdio};
 
 use data_encoding::BASE64;
 use served::{Served, content, said};
-use signed::{S3, Signer, date, sha256};
+use signed::{S3, Signer, date, md5_base64, sha256};
 
 fn start(folder: &Path) -> S3 {
     S3::start(&folder.join("data"), &["--targets", "3"])
@@ -108,6 +108,30 @@ fn what_a_request_says_in_headers_of_amazon_is_signed() {
     assert_eq!(s3.send(format!("{header}{copy}\r\n").as_bytes()).code(), denied);
     assert_eq!(s3.refused("GET /first/k", &[], b""), (404, "NoSuchKey".into()));
     s3.done("PUT /first/k", &[("x-amz-copy-source", "/first/secret")], b"");
+}
+
+#[test]
+fn whoever_sends_nothing_of_what_was_announced_is_not_waited_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let s3 = S3::start(&folder.path().join("data"), &["--targets", "3", "--body-timeout", "1s"]);
+    let length = "Content-Length: 1000\r\n";
+    let post = |target: &str, more: &str| unsigned(&s3, "POST", target, &format!("{length}{more}"));
+    // Somebody unknown is not asked what to delete where nothing is open.
+    for target in ["/first?delete", "/none?delete"] {
+        assert_eq!(post(target, ""), (403, "AccessDenied".into()), "{target}");
+    }
+    let form = "Content-Type: multipart/form-data; boundary=xyz\r\n";
+    assert_eq!(post("/first", form), (400, "IncompleteBody".into()));
+    let policy = r#"{"Statement": {"Effect": "Allow", "Principal": "*", "Action": "s3:DeleteObject",
+        "Resource": "arn:aws:s3:::first/*"}}"#;
+    s3.done("PUT /first?policy", &[], policy.as_bytes());
+    assert!(post("/first?delete", "").0 >= 400);
+    let objects = "<Object><Key>k</Key></Object>".repeat(1001);
+    let xml = format!("<Delete>{objects}</Delete>");
+    let more =
+        format!("Content-Length: {}\r\nContent-MD5: {}", xml.len(), md5_base64(xml.as_bytes()));
+    let told = unsigned(&s3, "POST", "/first?delete", &format!("{more}\r\n\r\n{xml}"));
+    assert_eq!(told, (400, "MalformedXML".into()));
 }
 
 #[test]

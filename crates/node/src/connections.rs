@@ -35,7 +35,7 @@ use crate::http_metrics::HttpMetrics;
 use crate::journal::Throttle;
 use crate::limits::Serving;
 use crate::operations::Operation;
-use crate::patient::{Exchange, Patient};
+use crate::patient::{Exchange, Patient, PatientBody};
 use crate::tls::Tls;
 use crate::wire::Wire;
 
@@ -298,7 +298,7 @@ impl HttpBody for Answer {
 async fn answer(
     connection: Arc<Connection>,
     Desk { router, courtesy, .. }: Desk,
-    peer: Peer,
+    (peer, body_timeout): (Peer, Duration),
     mut request: hyper::Request<Incoming>,
 ) -> Result<Response<Answer>, Infallible> {
     request.extensions_mut().insert(peer);
@@ -308,7 +308,7 @@ async fn answer(
     let (mut under_way, is_admitted) =
         connection.begin((request.method(), request.uri().path()), is_for_content);
     let mut response = if is_admitted {
-        let request: Request = request.map(Body::new);
+        let request: Request = request.map(|body| Body::new(PatientBody::new(body, body_timeout)));
         router.call(request).await?
     } else {
         connection.all.tell("a request is refused");
@@ -394,8 +394,9 @@ async fn converse(
     };
     let peer = Peer { address, is_encrypted: stream.is_encrypted() };
     let stream = Patient::new(stream, exchange, header_timeout, body_timeout);
-    let service =
-        service_fn(|request| Box::pin(answer(connection.clone(), desk.clone(), peer, request)));
+    let service = service_fn(|request| {
+        Box::pin(answer(connection.clone(), desk.clone(), (peer, body_timeout), request))
+    });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(idle_timeout);
     builder.max_header_size(header_size).max_buf_size(MAX_BUFFER.max(header_size));

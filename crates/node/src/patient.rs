@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use axum::body::{Bytes, HttpBody};
+use hyper::body::{Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -156,5 +158,57 @@ impl AsyncWrite for Patient {
         context: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+/// The body of a request, which fails when it is waited for and nothing of it comes for too long. What stores content looks to
+/// that itself, and has an answer for it; this is for all else that reads a body.
+#[derive(Debug)]
+pub(crate) struct PatientBody<B> {
+    body: B,
+    limit: Limit,
+}
+
+impl<B> PatientBody<B> {
+    /// It fails after twice the time that content may stand still.
+    pub(crate) fn new(body: B, body_timeout: Duration) -> PatientBody<B> {
+        PatientBody { body, limit: Limit::new(body_timeout.saturating_mul(2)) }
+    }
+}
+
+impl<B> HttpBody for PatientBody<B>
+where
+    B: HttpBody<Data = Bytes> + Unpin,
+    B::Error: Into<axum::BoxError>,
+{
+    type Data = Bytes;
+    type Error = axum::BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut PatientBody<B>>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::BoxError>>> {
+        let this = &mut *self;
+        let frame = Pin::new(&mut this.body).poll_frame(context);
+        if let Poll::Ready(frame) = frame {
+            this.limit.is_running = false;
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        this.limit.begin();
+        match this.limit.is_over(context) {
+            true => {
+                let error = io::Error::new(io::ErrorKind::TimedOut, "nothing came for too long");
+                Poll::Ready(Some(Err(error.into())))
+            }
+            false => Poll::Pending,
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }

@@ -8,11 +8,12 @@ use s3s::dto::{
 };
 use s3s::path::S3Path;
 use s3s::{S3Error, S3ErrorCode, S3Request, S3Result, s3_error};
-use slotcast_node::access::{Access, AccessError, Caller, Peer};
+use slotcast_node::access::{Access, AccessError, Caller, Peer, Rule};
 use slotcast_node::audit::{AuditSlot, Audited};
 use slotcast_policy::BUCKET_ARN;
 
 use crate::actions::{self, Action, BY_HEADER, On};
+use crate::delete::check_number;
 use crate::errors::of_object;
 
 /// Asks who signs, and whether they may.
@@ -150,8 +151,14 @@ impl S3Access for Gate {
         let (version, prefix) = (once(&query, "versionId")?, once(&query, "prefix")?);
         let resource = match (cx.s3_path(), on) {
             (S3Path::Root, On::Buckets) => format!("{BUCKET_ARN}*"),
-            // Whoever may do it with none of the objects is told so for each.
-            (S3Path::Bucket { .. }, On::Named) => return Ok(()),
+            // Whoever may do it with none of the objects is told so for each. Somebody unknown does not send a list of them
+            // where nothing is open.
+            (S3Path::Bucket { bucket }, On::Named) => {
+                let is_open = !caller.is_anonymous()
+                    || !self.0.rule_of(bucket).await.map_err(of_object)?.is_closed();
+                let closed = || s3_error!(AccessDenied, "Access Denied");
+                return is_open.then_some(()).ok_or_else(closed);
+            }
             (S3Path::Bucket { bucket }, On::Bucket | On::Names) => format!("{BUCKET_ARN}{bucket}"),
             (S3Path::Object { bucket, key }, On::Object) => format!("{BUCKET_ARN}{bucket}/{key}"),
             _ => return must_be_root(&caller),
@@ -184,16 +191,18 @@ impl S3Access for Gate {
     async fn delete_objects(&self, request: &mut S3Request<DeleteObjectsInput>) -> S3Result<()> {
         let caller = caller_of(request)?.clone();
         let bypasses = request.headers.contains_key(BY_HEADER[0].0);
+        check_number(request.input.delete.objects.len())?;
+        let rule = match caller.may_everything() {
+            true => Rule::None,
+            false => self.0.rule_of(&request.input.bucket).await.map_err(of_object)?,
+        };
         let (mut allowed, mut kept) = (Vec::new(), Vec::new());
         for object in std::mem::take(&mut request.input.delete.objects) {
             let resource = format!("{BUCKET_ARN}{}/{}", request.input.bucket, object.key);
             let is_version = object.version_id.as_ref().is_some_and(|text| !text.is_empty());
             let action = if is_version { "s3:DeleteObjectVersion" } else { "s3:DeleteObject" };
-            let mut may = self.0.allows(&caller, (action, &resource), None).await;
-            if bypasses && matches!(may, Ok(true)) {
-                may = self.0.allows(&caller, (BY_HEADER[0].1, &resource), None).await;
-            }
-            match may.map_err(of_object)? {
+            let may = |action| rule.allows(&caller, (action, &resource), None);
+            match may(action) && (!bypasses || may(BY_HEADER[0].1)) {
                 true => allowed.push(object),
                 false => kept.push(object),
             }

@@ -18,6 +18,17 @@ use crate::names::{NULL, Which, object_name, request_key, seconds};
 /// The most objects of one request, as AWS documents it.
 const MAX_OBJECTS: usize = 1000;
 
+/// Refuses a request with none, or with more than may be deleted at once.
+pub(crate) fn check_number(objects: usize) -> S3Result<()> {
+    match objects {
+        1..=MAX_OBJECTS => Ok(()),
+        _ => Err(s3_error!(
+            MalformedXML,
+            "The XML you provided was not well-formed or did not validate against our published schema"
+        )),
+    }
+}
+
 /// Objects of one request that are deleted at a time.
 const AT_A_TIME: usize = 32;
 
@@ -162,12 +173,6 @@ pub(crate) async fn delete_many(
     let kept = request.extensions.remove().map_or_else(Vec::new, |Kept(kept)| kept);
     let bypasses = request.input.bypass_governance_retention == Some(true);
     let DeleteObjectsInput { bucket, delete, .. } = request.input;
-    if !(1..=MAX_OBJECTS).contains(&(delete.objects.len() + kept.len())) {
-        return Err(s3_error!(
-            MalformedXML,
-            "The XML you provided was not well-formed or did not validate against our published schema"
-        ));
-    }
     let bucket = gateway.bucket(&bucket).await?;
     let one = async |object: ObjectIdentifier| {
         let deleted = gateway.delete_identified(&bucket, &object, bypasses).await;

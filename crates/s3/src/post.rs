@@ -261,7 +261,10 @@ where
     let Posted { bucket, content_type, peer, audit, content } = posted;
     let peer = peer.ok_or_else(|| S3Error::new(S3ErrorCode::InternalError))?;
     let boundary = boundary(&content_type).ok_or_else(|| of_form(&FormError::Malformed))?;
-    let form = Form::read(&boundary, content).await.map_err(|error| of_form(&error))?;
+    // Who sends it is not known before all fields are read.
+    let form = tokio::time::timeout(gateway.objects.body_timeout(), Form::read(&boundary, content));
+    let form = form.await.map_err(|_| crate::errors::incomplete())?;
+    let form = form.map_err(|error| of_form(&error))?;
     let say = |user: &str, key: &str| {
         if let Some(slot) = &audit {
             let (user, operation) = (user.to_owned(), "PostObject".to_owned());

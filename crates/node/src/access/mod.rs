@@ -223,14 +223,42 @@ struct Inner {
 
 /// What the policy of a bucket is.
 #[derive(Debug, Clone)]
-enum Rule {
+pub enum Rule {
     /// There is none.
     None,
+    /// This one.
     Policy(Arc<Policy>),
     /// It opens something to everybody, and the bucket is closed to whoever has no credentials.
     Restricted(Arc<Policy>),
     /// It cannot be read: so it is not known what it forbids.
     Unreadable,
+}
+
+impl Rule {
+    /// Whether it and the policies of `caller` allow it to do this: see [`Access::allows`].
+    pub fn allows(
+        &self,
+        caller: &Caller,
+        (action, resource): (&str, &str),
+        prefix: Option<&str>,
+    ) -> bool {
+        if caller.may_everything() {
+            return true;
+        }
+        match self {
+            Rule::None => caller.decides(&[], (action, resource), prefix),
+            Rule::Restricted(_) if caller.is_anonymous() => false,
+            Rule::Policy(policy) | Rule::Restricted(policy) => {
+                caller.decides(std::slice::from_ref(policy), (action, resource), prefix)
+            }
+            Rule::Unreadable => false,
+        }
+    }
+
+    /// Whether whoever has no credentials may do nothing at all.
+    pub fn is_closed(&self) -> bool {
+        !matches!(self, Rule::Policy(_))
+    }
 }
 
 impl Access {
@@ -324,22 +352,20 @@ impl Access {
         if caller.may_everything() {
             return Ok(true);
         }
-        let bucket = resource.strip_prefix(BUCKET_ARN).map(|rest| {
-            let (bucket, _) = rest.split_once('/').unwrap_or((rest, ""));
-            bucket
-        });
-        let rule = match bucket.map(Name::new) {
-            Some(Ok(bucket)) => self.rule(&bucket).await?,
-            Some(Err(_)) | None => Rule::None,
-        };
-        Ok(match rule {
-            Rule::None => caller.decides(&[], (action, resource), prefix),
-            Rule::Restricted(_) if caller.is_anonymous() => false,
-            Rule::Policy(policy) | Rule::Restricted(policy) => {
-                caller.decides(&[policy], (action, resource), prefix)
-            }
-            Rule::Unreadable => false,
-        })
+        let bucket = resource.strip_prefix(BUCKET_ARN).unwrap_or("");
+        let (bucket, _) = bucket.split_once('/').unwrap_or((bucket, ""));
+        Ok(self.rule_of(bucket).await?.allows(caller, (action, resource), prefix))
+    }
+
+    /// What is allowed in the bucket of this name: for requests that are about many objects of it.
+    ///
+    /// # Errors
+    /// If too few voters answer.
+    pub async fn rule_of(&self, bucket: &str) -> Result<Rule, ObjectError> {
+        match Name::new(bucket) {
+            Ok(bucket) => self.rule(&bucket).await,
+            Err(_) => Ok(Rule::None),
+        }
     }
 
     async fn rule(&self, bucket: &Name) -> Result<Rule, ObjectError> {
