@@ -31,6 +31,9 @@ use crate::{chunks, cors, post};
 /// A presigned URL is good for seven days at most, as AWS documents it.
 const MAX_EXPIRES: u64 = 7 * 24 * 3600;
 
+/// How requests are signed.
+const ALGORITHM: &str = "AWS4-HMAC-SHA256";
+
 /// What forms are.
 const FORM: &str = "multipart/form-data";
 
@@ -238,13 +241,11 @@ fn check_length(headers: &HeaderMap) -> S3Result<()> {
 
 /// Refuses what `s3s` would take, or would have to have in memory.
 fn check(uri: &Uri, headers: &HeaderMap) -> S3Result<()> {
-    // As the library reads it, which takes more than ASCII.
-    let authorization = headers.get(header::AUTHORIZATION);
-    let authorization = authorization.map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let authorization = authorization(headers)?;
     let query: Vec<(String, String)> =
         serde_urlencoded::from_str(uri.query().unwrap_or("")).unwrap_or_default();
     let get = |name: &str| query.iter().find(|(key, _)| key == name).map(|(_, value)| &value[..]);
-    let is_v2 = authorization.as_ref().is_some_and(|value| value.starts_with("AWS "))
+    let is_v2 = authorization.is_some_and(|value| value.starts_with("AWS "))
         || (get("Signature").is_some() && get("AWSAccessKeyId").is_some());
     if is_v2 {
         return Err(s3_error!(
@@ -252,8 +253,17 @@ fn check(uri: &Uri, headers: &HeaderMap) -> S3Result<()> {
             "The authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256."
         ));
     }
-    if authorization.as_ref().is_some_and(|value| value.is_empty()) {
-        return Err(s3_error!(AccessDenied, "Access Denied: the Authorization header is empty"));
+    match authorization {
+        Some("") => {
+            return Err(s3_error!(
+                AccessDenied,
+                "Access Denied: the Authorization header is empty"
+            ));
+        }
+        Some(text) if text.split_ascii_whitespace().next() != Some(ALGORITHM) => {
+            return Err(s3_error!(InvalidArgument, "Unsupported Authorization Type"));
+        }
+        _ => {}
     }
     let expected = headers.get("x-amz-expected-bucket-owner");
     if expected.is_some_and(|owner| owner.as_bytes() != OWNER.as_bytes()) {
@@ -267,7 +277,7 @@ fn check(uri: &Uri, headers: &HeaderMap) -> S3Result<()> {
     }
     if get("X-Amz-Signature").is_some() {
         let signed = get("X-Amz-SignedHeaders").unwrap_or("");
-        if !signed.split(';').any(|name| name.eq_ignore_ascii_case("host")) {
+        if !signed.split(';').any(|name| name == "host") {
             return Err(query_error("X-Amz-SignedHeaders must include host"));
         }
         if authorization.is_some() {
@@ -278,16 +288,28 @@ fn check(uri: &Uri, headers: &HeaderMap) -> S3Result<()> {
         }
         check_signed(headers, signed)?;
     } else if let Some((_, rest)) =
-        authorization.as_ref().and_then(|text| text.split_once("SignedHeaders="))
+        authorization.and_then(|text| text.rsplit_once("SignedHeaders="))
     {
         check_signed(headers, rest.split(',').next().unwrap_or("").trim())?;
     }
     Ok(())
 }
 
+/// The only Authorization of a request, if it has one. The library would read one of several, and of what is no text.
+fn authorization(headers: &HeaderMap) -> S3Result<Option<&str>> {
+    let mut all = headers.get_all(header::AUTHORIZATION).iter();
+    let wrong = || s3_error!(InvalidArgument, "A request has one Authorization header, in ASCII");
+    match (all.next(), all.next()) {
+        (None, _) => Ok(None),
+        (Some(one), None) => one.to_str().map(Some).map_err(|_| wrong()),
+        (Some(_), Some(_)) => Err(wrong()),
+    }
+}
+
 /// Refuses headers that whoever has signed a request does not know of: they would make a copy of a put, or bypass a lock.
 fn check_signed(headers: &HeaderMap, signed: &str) -> S3Result<()> {
-    let is_signed = |name: &str| signed.split(';').any(|known| known.eq_ignore_ascii_case(name));
+    // The library looks for them as they are written, and signs none that it does not find.
+    let is_signed = |name: &str| signed.split(';').any(|known| known == name);
     // The time is in what is signed, and so is the hash of the content, unless it is presigned: then it changes nothing.
     let free = ["x-amz-content-sha256", "x-amz-date"];
     let is_free = |name: &str| !name.starts_with("x-amz-") || free.contains(&name);
@@ -325,7 +347,7 @@ mod tests {
     fn checked(uri: &'static str, pairs: &[(&'static str, &'static str)]) -> String {
         let mut headers = HeaderMap::new();
         for (name, value) in pairs {
-            headers.insert(*name, HeaderValue::from_static(value));
+            headers.append(*name, HeaderValue::from_static(value));
         }
         match check(&Uri::from_static(uri), &headers) {
             Ok(()) => "fine".into(),
@@ -389,6 +411,18 @@ mod tests {
             [header("host;x-amz-date"), header("host;x-amz-copy-source")],
             ["AccessDenied", "fine"]
         );
+        // As the library reads them: in capitals a name is not signed, and what names them is what comes last.
+        assert_eq!(header("host;X-Amz-Copy-Source"), "AccessDenied");
+        assert_eq!(signed("host%3BX-Amz-Copy-Source"), "AccessDenied");
+        let twice =
+            "SignedHeaders=host;x-amz-copy-source, Credential=x, SignedHeaders=host, Signature=x";
+        assert_eq!(checked("/b/k", &[copy, ("authorization", twice)]), "InvalidArgument");
+        let twice = "AWS4-HMAC-SHA256 Credential=SignedHeaders=host;x-amz-copy-source,, SignedHeaders=host, Signature=x";
+        assert_eq!(checked("/b/k", &[copy, ("authorization", twice)]), "AccessDenied");
+        let fine =
+            "AWS4-HMAC-SHA256 Credential=x, SignedHeaders=host;x-amz-copy-source, Signature=x";
+        let both = [copy, ("authorization", "AWS4-HMAC-SHA256 x"), ("authorization", fine)];
+        assert_eq!(checked("/b/k", &both), "InvalidArgument");
         let form = "Multipart/form-data; boundary=x";
         let headers =
             HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(form))]);
