@@ -13,7 +13,7 @@ use crate::description::{STANDARD, class};
 use crate::errors::of_object;
 use crate::gateway::Gateway;
 use crate::listing::{Encoding, after, algorithms, common, limit};
-use crate::names::{time_of, version_text};
+use crate::names::{Which, time_of, version_text};
 
 /// What is wanted of a bucket, a version an entry.
 pub(crate) struct Wanted<'a> {
@@ -58,11 +58,29 @@ impl Item {
     }
 }
 
-/// What was listed, in order.
-fn items(listed: Listed) -> Vec<Item> {
+/// Which of the versions of a name come after one that may be gone by now: all of them where that was the null version, of
+/// which nobody knows where it was.
+fn begin(versions: &[Version<Entry>], marker: Which, kind: Kind) -> usize {
+    let had = |version: &Version<Entry>| match (marker, kind) {
+        (Which::Is(id), Kind::Versions) => version.id.change >= id.change,
+        (Which::Is(id), Kind::Uploads) => version.id.change <= id.change,
+        (Which::Null, _) => version.is_null,
+        (Which::Latest, _) => false,
+    };
+    versions.iter().rposition(had).map_or(0, |last| last + 1)
+}
+
+/// What was listed, in order, but for what of a name the client has.
+fn items(listed: Listed, marker: Option<(&str, Which)>, kind: Kind) -> Vec<Item> {
     let mut items: Vec<Item> = listed.prefixes.into_iter().map(Item::Prefix).collect();
     for found in listed.names {
-        for (place, version) in found.versions.into_iter().enumerate() {
+        let begin = match marker {
+            Some((name, marker)) if name == found.name.as_str() => {
+                begin(&found.versions, marker, kind)
+            }
+            _ => 0,
+        };
+        for (place, version) in found.versions.into_iter().enumerate().skip(begin) {
             let (name, is_latest) = (found.name.clone(), place == 0);
             items.push(Item::Entry(Box::new(One { name, version, is_latest })));
         }
@@ -116,8 +134,7 @@ pub(crate) async fn collect(
         Some(_) => From::At(key_marker.to_owned()),
         None => after(key_marker, prefix, delimiter)?,
     });
-    // Entries that the client has.
-    let mut to_skip = id_marker;
+    let marker = id_marker.map(|id| Which::read(Some(id))).transpose()?;
     let mut last: Option<(String, Option<String>)> = None;
     while let Some(begin) = from.take() {
         let listing = Listing {
@@ -129,15 +146,7 @@ pub(crate) async fn collect(
         };
         let mut listed = gateway.fetch(bucket, kind, listing).await?;
         from = listed.next.take();
-        for item in items(listed) {
-            if let (Some(id), Item::Entry(one)) = (to_skip, &item)
-                && one.name.as_str() == key_marker
-            {
-                if version_text(&one.version) == id {
-                    to_skip = None;
-                }
-                continue;
-            }
+        for item in items(listed, marker.map(|marker| (key_marker, marker)), kind) {
             if page.entries.len() + page.prefixes.len() == limit {
                 page.next = last;
                 return Ok(page);
@@ -222,4 +231,31 @@ pub(crate) async fn list(
     output.max_keys = i32::try_from(limit).ok();
     output.encoding_type = input.encoding_type;
     Ok(S3Response::new(output))
+}
+
+#[cfg(test)]
+mod tests {
+    use slotcast_object::{Object, VersionId};
+
+    use super::*;
+
+    fn version(change: u64, is_null: bool) -> Version<Entry> {
+        let id = VersionId { change, salt: 1 };
+        let object = Some(Entry::Object(Object::default()));
+        Version { id, is_null, object, deleted_at: None }
+    }
+
+    #[test]
+    fn a_listing_goes_on_within_a_name_also_after_what_is_gone() {
+        let newest_first = [version(9, false), version(6, true), version(2, false)];
+        let is = |change| Which::Is(VersionId { change, salt: 1 });
+        let of = |marker| begin(&newest_first, marker, Kind::Versions);
+        assert_eq!([of(is(9)), of(is(2)), of(Which::Null)], [1, 3, 2]);
+        assert_eq!([of(is(12)), of(is(7)), of(is(5)), of(is(1))], [0, 1, 2, 3]);
+        let no_null = [version(9, false), version(2, false)];
+        assert_eq!(begin(&no_null, Which::Null, Kind::Versions), 0);
+        let as_begun = [version(2, false), version(6, false), version(9, false)];
+        let of = |marker| begin(&as_begun, marker, Kind::Uploads);
+        assert_eq!([of(is(2)), of(is(9)), of(is(7)), of(is(1))], [1, 3, 2, 0]);
+    }
 }
