@@ -2,8 +2,8 @@
 
 use axum::http::{HeaderMap, HeaderValue};
 use s3s::dto::{ETag, ETagCondition, Timestamp};
-use s3s::{S3Error, S3ErrorCode, S3Result};
-use slotcast_object::{Condition, Entry, NameRecord, Object, RequestKey, Version};
+use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+use slotcast_object::{Condition, Entry, NameRecord, Object, RequestKey, Version, VersionId};
 
 use crate::checksums::etag;
 use crate::errors::{no_such_key, precondition_failed};
@@ -34,6 +34,10 @@ pub(crate) struct Wanted {
     pub(crate) if_none_match: Option<ETagCondition>,
 }
 
+/// What never holds. A request that has changed the name before is told what it was told then, whatever it asks; and if so
+/// much has changed by now that nobody knows of it, it changes nothing.
+pub(crate) const NEVER: Condition = Condition::Is(VersionId { change: 0, salt: 0 });
+
 /// The latest object of a record.
 pub(crate) fn latest(record: Option<&NameRecord>) -> Option<(&Version<Entry>, &Object)> {
     let head = record?.head()?;
@@ -48,12 +52,20 @@ impl Wanted {
 
     /// The same, of the version that is there: an entity tag is that of a version, and it is the version that must still be
     /// there when the change takes effect.
-    ///
-    /// A request that has changed the name before is told what it was told then, so nothing is asked of it.
+    /// Of a request that has changed the name before it is [`NEVER`].
     pub(crate) fn of(&self, record: Option<&NameRecord>, key: RequestKey) -> S3Result<Condition> {
         let is_done = |record: &NameRecord| record.recent.iter().any(|(done, _)| *done == key);
-        if !self.is_any() || record.is_some_and(is_done) {
+        if !self.is_any() {
             return Ok(Condition::Always);
+        }
+        if self.if_match.is_some() && self.if_none_match.is_some() {
+            return Err(s3_error!(
+                InvalidRequest,
+                "If-Match and If-None-Match cannot be asked of one change together"
+            ));
+        }
+        if record.is_some_and(is_done) {
+            return Ok(NEVER);
         }
         let latest = latest(record);
         if let Some(condition) = &self.if_none_match {
@@ -207,6 +219,7 @@ mod tests {
         let missing = Err("NoSuchKey".to_owned());
         let any = || Some(ETagCondition::Any);
         assert_eq!(of(wanted(None, None), Some(&there)), Ok(Condition::Always));
+        assert_eq!(of(wanted(any(), any()), Some(&there)), Err("InvalidRequest".to_owned()));
         assert_eq!(of(wanted(Some(tag("ab")), None), Some(&there)), Ok(Condition::Is(id)));
         assert_eq!(of(wanted(Some(tag("cd")), None), Some(&there)), failed);
         assert_eq!(of(wanted(any(), None), Some(&there)), Ok(Condition::Present));
@@ -222,7 +235,7 @@ mod tests {
     fn a_retry_of_what_took_effect_is_not_refused_by_its_own_effect() {
         let done = record(vec![(RequestKey(9), Outcome::Stored(VersionId { change: 3, salt: 4 }))]);
         let wanted = Wanted { if_match: Some(tag("cd")), if_none_match: None };
-        assert!(matches!(wanted.of(Some(&done), RequestKey(9)), Ok(Condition::Always)));
+        assert!(matches!(wanted.of(Some(&done), RequestKey(9)), Ok(NEVER)));
         assert!(wanted.of(Some(&done), RequestKey(8)).is_err());
     }
 

@@ -10,7 +10,7 @@ use slotcast_node::{Change, FoundBucket, ObjectError, new_key, text_of};
 use slotcast_object::{Condition, Name, NameRecord, Outcome, RequestKey, VersionId};
 
 use crate::access::Kept;
-use crate::conditions::means;
+use crate::conditions::{NEVER, means};
 use crate::errors::{of_object, precondition_failed};
 use crate::gateway::Gateway;
 use crate::names::{NULL, Which, object_name, request_key, seconds};
@@ -71,7 +71,9 @@ fn choose(
     let found = found.map(|(_, version)| version);
     let object = found.and_then(|version| version.object.as_ref()?.object());
     let mut condition = Condition::Always;
-    if wanted.is_any() && !is_done {
+    if wanted.is_any() && is_done {
+        condition = NEVER;
+    } else if wanted.is_any() {
         // What is not there need not be deleted.
         let (Some(version), Some(object)) = (found, object) else { return Ok(None) };
         let is_size = wanted.size.is_none_or(|size| u64::try_from(size) == Ok(object.size));
@@ -265,5 +267,10 @@ mod tests {
         let sized = Wanted { size: Some(4), ..Wanted::default() };
         assert_eq!(of(Which::Latest, &sized), Ok(None));
         assert_eq!(of(Which::Null, &sized), Err("PreconditionFailed".into()));
+        // A retry is told what it was told, or changes nothing.
+        let recent = vec![(RequestKey(9), Outcome::Deleted(None))];
+        let done = NameRecord { recent, ..record() };
+        let chosen = choose(Some(&done), (Which::Latest, &sized), RequestKey(9));
+        assert_eq!(chosen.ok().flatten(), Some((None, NEVER, false)));
     }
 }
