@@ -9,7 +9,9 @@ use s3s::dto::{
 };
 use s3s::{S3Error, S3Request, S3Response, S3Result, s3_error};
 use slotcast_node::{FoundBucket, FoundPart, FoundUpload, ObjectError, Whole, version_of};
-use slotcast_object::{MAX_PARTS, Name, NameRecord, Object, Outcome, RequestKey, VersionId};
+use slotcast_object::{
+    BucketId, MAX_PARTS, Name, NameRecord, Object, Outcome, RequestKey, VersionId,
+};
 
 use crate::algorithm::Algorithm;
 use crate::checksums::{etag, given, mismatch, of_parts, show, shown};
@@ -176,12 +178,22 @@ pub(crate) async fn abort(
     Ok(S3Response::new(AbortMultipartUploadOutput::default()))
 }
 
-/// The key of what completes an upload: it is the same however often that is asked for, and by whom.
-fn completion_key(bucket: &FoundBucket, name: &Name, upload: VersionId) -> RequestKey {
+/// The key of what completes an upload with these parts: it is the same however often that is asked for, and by whom.
+fn completion_key(
+    (bucket, name): (BucketId, &Name),
+    upload: VersionId,
+    parts: &[CompletedPart],
+) -> RequestKey {
     let mut hasher = blake3::Hasher::new();
     hasher.update(b"complete");
-    for number in [bucket.bucket.id.0, upload.change, upload.salt] {
+    for number in [bucket.0, upload.change, upload.salt] {
         hasher.update(&number.to_le_bytes());
+    }
+    for part in parts {
+        hasher.update(&part.part_number.unwrap_or(0).to_le_bytes());
+        // Of whatever length, the next one begins after it.
+        let tag = part.e_tag.as_ref().map_or("", ETag::value).as_bytes();
+        hasher.update(blake3::hash(tag).as_bytes());
     }
     let hash = hasher.update(name.as_str().as_bytes()).finalize();
     let half = hash.as_bytes().first_chunk::<16>();
@@ -261,12 +273,20 @@ fn check_whole(
     object: &Object,
     size: u64,
 ) -> S3Result<()> {
-    if let Some((algorithm, value)) = given(&request.headers)?
-        && let Some(computed) = algorithm.of(&object.checksums)
-        && !object.checksums.of_parts
-        && computed != value
-    {
-        return Err(mismatch(algorithm));
+    if let Some((algorithm, value)) = given(&request.headers)? {
+        match algorithm.of(&object.checksums) {
+            None => {
+                return Err(s3_error!(
+                    InvalidRequest,
+                    "The upload has another checksum than {}",
+                    algorithm.header()
+                ));
+            }
+            Some(computed) if !object.checksums.of_parts && computed != value => {
+                return Err(mismatch(algorithm));
+            }
+            Some(_) => {}
+        }
     }
     let said = request.headers.get("x-amz-mp-object-size");
     if let Some(said) = said.and_then(|said| said.to_str().ok())
@@ -312,7 +332,7 @@ pub(crate) async fn complete(
         ));
     }
     let bucket = gateway.bucket(&input.bucket).await?;
-    let key = completion_key(&bucket, &name, id);
+    let key = completion_key((bucket.bucket.id, &name), id, wanted_parts);
     let (record, _) = gateway.objects.record(&bucket, &name).await.map_err(of_object)?;
     let mut output = CompleteMultipartUploadOutput::default();
     output.bucket = Some(input.bucket.clone());
@@ -393,6 +413,18 @@ mod tests {
         assert_eq!(said(std::slice::from_ref(&summed)), "[1]");
         summed.checksum_crc32 = Some(data_encoding::BASE64.encode(&2_u32.to_be_bytes()));
         assert_eq!(said(&[summed]), "InvalidPart");
+    }
+
+    #[test]
+    fn another_list_of_parts_is_another_request() {
+        let name = Name::new("n").expect("a name");
+        let upload = VersionId { change: 1, salt: 2 };
+        let key = |parts: &[CompletedPart]| completion_key((BucketId(1), &name), upload, parts);
+        let both = [wanted(1, 1), wanted(2, 2)];
+        assert_eq!(key(&both), key(&both.clone()));
+        assert_ne!(key(&both), key(&both[..1]));
+        assert_ne!(key(&both), key(&[wanted(1, 1), wanted(2, 3)]));
+        assert_ne!(key(&both), key(&[wanted(1, 1), wanted(3, 2)]));
     }
 
     #[test]
