@@ -89,9 +89,13 @@ pub(crate) fn made_version(versioning: Versioning, version: VersionId) -> Option
     }
 }
 
-/// A time that is so many milliseconds after 1970.
+/// The last second that is written with a year of four digits, in milliseconds after 1970.
+const LAST: u64 = 253_402_300_799_000;
+
+/// A time that is so many milliseconds after 1970, or the last that can be written.
 pub(crate) fn time_of(ms: u64) -> Timestamp {
-    SystemTime::checked_add(&UNIX_EPOCH, Duration::from_millis(ms)).unwrap_or(UNIX_EPOCH).into()
+    let ms = Duration::from_millis(ms.min(LAST));
+    SystemTime::checked_add(&UNIX_EPOCH, ms).unwrap_or(UNIX_EPOCH).into()
 }
 
 /// The same in whole seconds, as in headers.
