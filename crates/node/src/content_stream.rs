@@ -238,6 +238,12 @@ pub(crate) async fn store<E: std::fmt::Display>(
             if length > max_length {
                 return Err(ContentError::TooLong(max_length));
             }
+            // There is memory for so much.
+            if let Some(announced) = plan.length.filter(|announced| length > *announced) {
+                let message =
+                    format!("it is longer than the {announced} bytes that it was to have");
+                return Err(ContentError::BrokeOff(message));
+            }
         }
         if !chunk.is_empty() {
             let part_length = chunk.len() as u64;

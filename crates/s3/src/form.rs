@@ -80,8 +80,8 @@ struct Reader<S> {
     is_over: bool,
 }
 
-fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
-    let mut from = 0;
+/// Where it is first, from this place on.
+fn find(bytes: &[u8], what: &[u8], mut from: usize) -> Option<usize> {
     loop {
         let place = from + bytes.get(from..)?.iter().position(|byte| *byte == what[0])?;
         if bytes.get(place..place + what.len())? == what {
@@ -108,8 +108,9 @@ where
 
     /// All that comes before `what`, which is left out, and at most so many bytes.
     async fn until(&mut self, what: &[u8], most: usize) -> Result<Bytes, FormError> {
+        let mut sought = 0;
         loop {
-            if let Some(place) = find(&self.buffer, what) {
+            if let Some(place) = find(&self.buffer, what, sought) {
                 let before = self.buffer.split_to(place).freeze();
                 let _ = self.buffer.split_to(what.len());
                 return if before.len() > most { Err(FormError::Long) } else { Ok(before) };
@@ -117,6 +118,8 @@ where
             if self.buffer.len() > most + what.len() {
                 return Err(FormError::Long);
             }
+            // What comes byte by byte is not sought through each time; it may have begun.
+            sought = (self.buffer.len() + 1).saturating_sub(what.len());
             self.more().await?;
         }
     }
@@ -136,7 +139,7 @@ where
     /// A piece of the content of the part, none at its end.
     async fn piece(&mut self) -> Result<Option<Bytes>, FormError> {
         loop {
-            if let Some(place) = find(&self.buffer, &self.delimiter) {
+            if let Some(place) = find(&self.buffer, &self.delimiter, 0) {
                 if place > 0 {
                     return Ok(Some(self.buffer.split_to(place).freeze()));
                 }
