@@ -102,10 +102,12 @@ impl RegisteredTargets {
         // With none of its folders a node does not start. Then it has most likely been told something wrong,
         // which is not to be kept.
         let is_usable = |verdict: &_| opens(verdict) || formats(verdict);
+        // A target that is only planned as far as the register says would be made anew where its disk is not mounted.
+        let is_found = before.as_ref().is_some_and(|before| before.plans_what_is_in(&register));
         if verdicts.iter().any(is_usable) && before.as_ref() != Some(&register) {
             match register::write(&register, &self.register) {
                 // Where nothing is formatted, the next start finds what this one has found.
-                Err(error) if !verdicts.iter().any(formats) => {
+                Err(error) if !is_found && !verdicts.iter().any(formats) => {
                     warn!(%error, "register of targets not written");
                 }
                 written => written?,

@@ -97,18 +97,18 @@ pub fn admit(
     Admission { register, verdicts }
 }
 
-/// Where there is none. If any folder holds a target, or may, the store is not new, and a folder without one may be
-/// that of a disk that is not mounted.
+/// Where there is none. If any folder holds a target, or may, as one that cannot be read, the store is not new, and a folder
+/// without one may be that of a disk that is not mounted.
 fn first_register(
     own: Option<&ClusterId>,
     new: &ClusterId,
     all: &[(Placed, Option<&Contents>)],
 ) -> Register {
-    let is_store = |contents: &&Contents| {
-        matches!(contents, Contents::Labelled { .. } | Contents::Unreadable(_))
+    let is_store = |contents: Option<&Contents>| {
+        matches!(contents, None | Some(Contents::Labelled { .. } | Contents::Unreadable(_)))
     };
     let mut targets = BTreeMap::new();
-    if all.iter().filter_map(|(_, contents)| *contents).any(|contents| is_store(&contents)) {
+    if all.iter().any(|(_, contents)| is_store(*contents)) {
         let unknown = Entry { incarnation: 1, state: State::Unknown };
         targets.extend(all.iter().map(|(placed, _)| (placed.target, unknown)));
     }

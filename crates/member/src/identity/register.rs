@@ -67,6 +67,16 @@ impl Register {
         self
     }
 
+    /// Whether a target is only planned here that is formatted as `other` says.
+    pub fn plans_what_is_in(&self, other: &Register) -> bool {
+        let is_formatted = |target: &TargetId| {
+            let entry = other.targets.get(target);
+            entry.is_some_and(|entry| matches!(entry.state, State::Formatted(_)))
+        };
+        let mut all = self.targets.iter();
+        all.any(|(target, entry)| matches!(entry.state, State::Planned(_)) && is_formatted(target))
+    }
+
     /// With `target` given up, and all that its disk held: its next incarnation begins with nothing, as `new`.
     /// `verdict` is what the next start would make of its folder, which `is_vacant` if nothing is in it. If the
     /// target is in order, somebody must insist: its disk will be taken out.

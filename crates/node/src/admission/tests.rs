@@ -291,6 +291,37 @@ fn the_first_start_can_be_killed_at_any_moment() {
     }
 }
 
+/// Otherwise it would be made anew where its disk is not mounted, and what that takes would be hidden when it is.
+#[test]
+fn a_target_is_not_used_before_the_register_says_that_it_is_there() {
+    let base = tempfile::tempdir().expect("a folder");
+    let targets = targets(base.path(), 2);
+    let Plan { register, .. } = targets.plan(SIZE).expect("a plan");
+    register::write(&register, &targets.register).expect("room");
+    let planned = fs::read_to_string(&targets.register).expect("it is there");
+    assert_eq!(start(&targets), [None, None]);
+    fs::write(&targets.register, &planned).expect("room");
+    // The register cannot be written.
+    let in_the_way = base.path().join("node.targets.toml.new");
+    fs::create_dir_all(in_the_way.join("x")).expect("room");
+    let error = targets.open(SIZE).err().expect("it cannot be kept");
+    assert!(error.to_string().contains("node.targets.toml"), "{error}");
+    fs::remove_dir_all(in_the_way).expect("it was there");
+    assert_eq!(start(&targets), [None, None]);
+    fs::rename(&targets.targets[1].folder, base.path().join("away")).expect("it moves");
+    assert_eq!(used(&start(&targets)), [true, false]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_read_may_hold_a_target() {
+    let base = tempfile::tempdir().expect("a folder");
+    let targets = targets(base.path(), 2);
+    // Not even by root.
+    fs::write(&targets.targets[0].folder, "no folder").expect("room");
+    assert_eq!(used(&start(&targets)), [false, false]);
+    assert!(!targets.targets[1].folder.join("target.toml").exists());
+}
+
 /// What may happen to the disks and files of a node while it is stopped.
 #[derive(Debug, Clone, Copy)]
 enum Mishap {
