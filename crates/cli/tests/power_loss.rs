@@ -274,3 +274,29 @@ fn what_rots_on_one_target_is_read_from_another() {
     store.start();
     store.check();
 }
+
+/// What a start has found is told to be stored already, also where its flush had failed, and there is no room for the rest of
+/// its segment.
+#[test]
+fn what_a_start_relies_on_is_flushed_where_the_disk_is_full() {
+    let Some(mut store) = Store::with_small_segments(1, 1) else { return };
+    store.start();
+    assert_eq!(store.put(3, Some(60_000)), 3);
+    let (path, fails) = ("target-000/segments/*.seg", Effect::Fail(Error::Io));
+    let rule = store.disk.inject(Rule::new(&[Operation::Flush], path, fails));
+    assert_eq!(store.put(1, Some(60_000)), 0);
+    // The process ends, and what it has written is still in memory.
+    terminate(&mut store);
+    store.disk.withdraw(rule);
+    let full = Effect::Fail(Error::NoSpace);
+    let rule = store.disk.inject(Rule::new(&[Operation::Reserve], "target-000/*", full));
+    store.start();
+    assert!(store.put_again(60_000), "it is there already");
+    terminate(&mut store);
+    store.disk.withdraw(rule);
+    for seed in 0..4 {
+        store.lose_power(seed);
+        store.start();
+        store.check();
+    }
+}

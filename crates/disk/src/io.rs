@@ -38,7 +38,8 @@ pub enum Op {
         parts: Vec<Bytes>,
     },
     /// Zero everything from `offset` on, and give the segment this length, whatever it had; done when
-    /// both are on stable storage.
+    /// both are on stable storage, and all that was written before `offset`. Where there is no room for the length
+    /// ([`DiskError::Full`]) the rest is done.
     Cut {
         /// Which.
         segment: SegmentId,

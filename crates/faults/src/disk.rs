@@ -176,6 +176,9 @@ impl SimulatedDisk {
                 let range = place(*offset)..place(offset + length);
                 return self.harm.content_not_read(*segment, range);
             }
+            (Op::Cut { segment, offset, .. }, DiskError::Full) => {
+                return self.cut(*segment, (*offset, *offset));
+            }
             (Op::List | Op::Read { .. }, _) => false,
             (Op::Create { .. }, DiskError::Full) => true,
             (_, error) => error == DiskError::Failed,
@@ -217,14 +220,7 @@ impl SimulatedDisk {
                     file.flush();
                 }
             }
-            Op::Cut { segment, offset, length } => {
-                let file = self.files.get_mut(&segment).expect("a segment to cut");
-                file.cached.truncate(place(offset));
-                file.cached.resize(place(length), 0);
-                file.flushed.clone_from(&file.cached);
-                file.unflushed.clear();
-                self.harm.cut(segment, place(offset));
-            }
+            Op::Cut { segment, offset, length } => self.cut(segment, (offset, length)),
             Op::Read { segment, offset, length } => {
                 return Ok(Output::Bytes(self.bytes(segment, offset, length)?));
             }
@@ -237,6 +233,15 @@ impl SimulatedDisk {
             }
         }
         Ok(Output::Done)
+    }
+
+    fn cut(&mut self, segment: SegmentId, (offset, length): (u64, u64)) {
+        let file = self.files.get_mut(&segment).expect("a segment to cut");
+        file.cached.truncate(place(offset));
+        file.cached.resize(place(length), 0);
+        file.flushed.clone_from(&file.cached);
+        file.unflushed.clear();
+        self.harm.cut(segment, place(offset));
     }
 
     /// What the disk has taken, and forgets when the power fails before it is flushed.

@@ -210,12 +210,6 @@ impl Folder {
     pub(crate) fn open_names(&self) -> io::Result<File> {
         File::open(&self.segments)
     }
-
-    /// Bytes that the file system has left for this user.
-    pub fn free(&self) -> io::Result<u64> {
-        let stat = rustix::fs::statvfs(&self.segments)?;
-        Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
-    }
 }
 
 /// Locks the folder for this process, as long as the file is open.
@@ -245,11 +239,12 @@ fn inode_of(path: &Path) -> io::Result<(u64, u64)> {
 }
 
 /// Zeroes everything from `offset` on, makes the segment `length` bytes long with its room reserved, and flushes
-/// it.
+/// it, also where there is no room: what is before `offset` is relied on.
 pub(crate) fn cut_segment(file: &File, offset: u64, length: u64) -> io::Result<()> {
     file.set_len(offset)?;
-    reserve(file, length)?;
-    file.sync_all()
+    let reserved = reserve(file, length);
+    file.sync_all()?;
+    reserved
 }
 
 /// Reserves room up to `length`, where the file system can.

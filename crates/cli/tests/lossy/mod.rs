@@ -190,6 +190,13 @@ impl Store {
         acknowledged
     }
 
+    /// Puts the last content once more; says whether that was acknowledged.
+    pub(crate) fn put_again(&mut self, length: usize) -> bool {
+        let stored = put(self.node(), self.next.load(Ordering::Relaxed) - 1, length);
+        self.stored.extend(stored.clone());
+        stored.is_some()
+    }
+
     /// Puts from several clients until `during`, beside them, has cut the power or killed the process.
     pub(crate) fn put_while(&mut self, during: impl FnOnce(&mut Served, &LossyDisk)) {
         let (new, is_over) = (Mutex::new(Vec::new()), AtomicBool::new(false));
