@@ -160,10 +160,10 @@ fn a_full_disk_refuses_puts_serves_gets_and_takes_puts_again_when_there_is_room(
     let folder = tempfile::tempdir().expect("a folder");
     // The file system outlives the cluster: variables are dropped in reverse.
     let at = folder.path().join("target-000");
-    let Some(mount) = Mount::new(at, &["-t", "tmpfs", "-o", "size=330M", "none"]) else { return };
+    let Some(mount) = Mount::new(at, &["-t", "tmpfs", "-o", "size=600M", "none"]) else { return };
     let mut cluster = cluster(folder.path(), 1, 1, "replicas = 1");
     cluster.start(0);
-    fs::write(mount.0.join("others"), vec![1; 170 << 20]).expect("room");
+    fs::write(mount.0.join("others"), vec![1; 230 << 20]).expect("room");
     let first = store(&cluster, 0, 0..3);
     let mut refused = String::new();
     let mut stored = Vec::new();
@@ -236,7 +236,7 @@ fn a_target_on_a_read_only_file_system_fails_and_the_node_starts_with_the_rest()
 fn a_file_system_that_goes_read_only_is_served_from_and_not_written() {
     let folder = tempfile::tempdir().expect("a folder");
     let image = folder.path().join("image");
-    let made = fs::File::create(&image).and_then(|file| file.set_len(300 << 20));
+    let made = fs::File::create(&image).and_then(|file| file.set_len(600 << 20));
     made.expect("room");
     let formatted = Command::new("mkfs.ext4").arg("-q").arg(&image).status();
     if !formatted.is_ok_and(|status| status.success()) {

@@ -21,6 +21,10 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
+    fn is_copy(&self) -> bool {
+        matches!(self.asker, Asker::Compaction(..))
+    }
+
     /// Whether it takes room for good: a put that somebody asked for, and not a removal or a copy.
     fn is_put(&self) -> bool {
         self.record.kind == Kind::Put && matches!(self.asker, Asker::Ticket(_))
@@ -43,6 +47,8 @@ pub(crate) struct Queue {
     waiting: VecDeque<Waiting>,
     /// Bytes on disk of all that waits.
     pub(crate) bytes: u64,
+    /// How many of those that wait are no copies.
+    asked: usize,
     /// What the last record of each chunk says that waits or is being written, copies excepted.
     last: BTreeMap<ChunkId, Record>,
     /// Who else waits for the record with this sequence number.
@@ -77,9 +83,15 @@ impl Queue {
         self.waiting.is_empty()
     }
 
+    /// Whether all that waits are copies.
+    pub(crate) fn is_of_compaction(&self) -> bool {
+        self.asked == 0
+    }
+
     pub(crate) fn push(&mut self, waiting: Waiting) {
         let record = waiting.record;
-        if !matches!(waiting.asker, Asker::Compaction(..)) {
+        if !waiting.is_copy() {
+            self.asked += 1;
             self.last.insert(record.chunk, record);
         }
         self.bytes += record.extent();
@@ -105,18 +117,22 @@ impl Queue {
         self.followers.remove(&record.sequence).unwrap_or_default()
     }
 
-    /// Takes all puts out.
+    /// Takes all puts out. What is left of their chunks is what holds for these, once it is on disk.
     pub(crate) fn take_puts(&mut self) -> Vec<Waiting> {
         let waiting = core::mem::take(&mut self.waiting);
         let (puts, others): (Vec<_>, Vec<_>) = waiting.into_iter().partition(Waiting::is_put);
         self.bytes -= puts.iter().map(|put| put.record.extent()).sum::<u64>();
+        self.asked -= puts.len();
+        for left in others.iter().filter(|left| !left.is_copy()) {
+            self.last.insert(left.record.chunk, left.record);
+        }
         self.waiting = others.into();
         puts
     }
 
     /// Takes everything out.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = Waiting> {
-        self.bytes = 0;
+        (self.bytes, self.asked) = (0, 0);
         core::mem::take(&mut self.waiting).into_iter()
     }
 
@@ -132,7 +148,9 @@ impl Queue {
             if is_full || (!batch.written.is_empty() && end - room.start > room.limit) {
                 break;
             }
-            let Waiting { record, content, asker } = self.waiting.pop_front().expect("just looked");
+            let next = self.waiting.pop_front().expect("just looked");
+            self.asked -= usize::from(!next.is_copy());
+            let Waiting { record, content, asker } = next;
             self.bytes -= record.extent();
             parts.push(Bytes::copy_from_slice(&record.encode(identity)));
             if !content.is_empty() {
@@ -155,5 +173,37 @@ impl Queue {
         }
         batch.end = end;
         Some((batch, parts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slotcast_protocol::Wanted;
+
+    use super::*;
+
+    /// A removal that waits holds for its chunk also when a put after it finds no room: whoever puts it again is not told that
+    /// it is stored.
+    #[test]
+    fn what_is_left_when_puts_are_taken_out_holds() {
+        let mut queue = Queue::default();
+        let mut push = |kind, chunk, sequence| {
+            let wanted = Wanted::bare(3);
+            let record = Record { kind, chunk: ChunkId([chunk; 32]), sequence, length: 0, wanted };
+            let asker = Asker::Ticket(Ticket(sequence));
+            queue.push(Waiting { record, content: Bytes::new(), asker });
+        };
+        push(Kind::Put, 1, 1);
+        push(Kind::Removal, 2, 2);
+        push(Kind::Put, 2, 3);
+        let puts = queue.take_puts();
+        assert_eq!(puts.iter().map(|put| put.record.sequence).collect::<Vec<_>>(), [1, 3]);
+        for put in puts {
+            queue.settled(&put.record);
+        }
+        assert!(queue.outcome(&ChunkId([1; 32])).is_none());
+        let outcome = queue.outcome(&ChunkId([2; 32])).expect("the removal waits");
+        assert_eq!((outcome.kind, outcome.sequence), (Kind::Removal, 2));
+        assert!(!queue.is_of_compaction());
     }
 }

@@ -11,7 +11,7 @@ use crate::record::{Identity, Kind};
 use crate::store::{TRIES, content_at};
 
 /// Bytes that are read or wait to be written at a time.
-const AHEAD: u64 = 8 << 20;
+pub(crate) const AHEAD: u64 = 8 << 20;
 
 #[derive(Debug)]
 enum Stage {
@@ -150,6 +150,11 @@ impl Compaction {
     fn content_of(&self, entry: &Entry) -> Op {
         let place = Place { segment: self.segment, offset: entry.offset };
         content_at(place, entry.record.length)
+    }
+
+    /// Whether it reads what it is to copy.
+    pub(crate) fn is_reading(&self) -> bool {
+        !self.reading.is_empty()
     }
 
     /// A record waits to be written anew.

@@ -185,7 +185,7 @@ pub struct Statistics {
     pub chunks: u64,
     /// Their content in bytes.
     pub content_bytes: u64,
-    /// Segments, the spare one included.
+    /// Segments, the empty ones included.
     pub segments: u32,
     /// Bytes of records that hold no more and await compaction.
     pub void_bytes: u64,
@@ -252,8 +252,10 @@ pub struct Store {
     writing: Option<(OpId, Batch)>,
     active: Option<Active>,
     spare: Spare,
-    /// There was no room for a spare segment when it was last tried: what is left of the active one is
-    /// for compaction and removals.
+    /// An empty segment that no puts are written to: where there is no room for another one, compaction copies into it what
+    /// holds of the segment that it frees, and removals are written to it.
+    kept: Option<SegmentId>,
+    /// There was no room for a spare segment when it was last tried.
     is_full: bool,
     /// Full segments, and those found at the start, that await a footer.
     unsealed: Vec<(SegmentId, Unfinished)>,
@@ -295,6 +297,7 @@ impl Store {
             writing: None,
             active: None,
             spare: Spare::None,
+            kept: None,
             is_full: false,
             unsealed: Vec::new(),
             sealing: None,
@@ -325,11 +328,12 @@ impl Store {
     /// Numbers for people. O(1).
     pub fn statistics(&self) -> Statistics {
         let spare = u32::from(matches!(self.spare, Spare::Ready(_)));
+        let empty = spare + u32::from(self.kept.is_some());
         Statistics {
             chunks: self.index.len() as u64,
             unreadable_chunks: self.index.unreadable() as u64,
             content_bytes: self.index.content_bytes(),
-            segments: u32::try_from(self.index.segments.len()).expect("counted in u32") + spare,
+            segments: u32::try_from(self.index.segments.len()).expect("counted in u32") + empty,
             void_bytes: self.index.segments.void_bytes(),
             ..self.statistics
         }

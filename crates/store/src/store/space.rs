@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Effect, Spare, Store};
+use super::{Config, Effect, Spare, Store};
 use crate::batch::{Asker, Waiting};
 use crate::chunks::max_segments;
 use crate::compaction::{self, Compaction};
@@ -14,7 +14,7 @@ use crate::segments::Need;
 
 impl Store {
     pub(super) fn make_spare(&mut self, effects: &mut Vec<Effect>) {
-        let segments = self.index.segments.len();
+        let segments = self.index.segments.len() + usize::from(self.kept.is_some());
         let max = self.config.segments.min(max_segments(self.config.segment_size));
         if segments >= max as usize || self.newest == Some(SegmentId(u32::MAX)) {
             self.refuse();
@@ -38,6 +38,12 @@ impl Store {
     ) {
         let Spare::Creating(_, segment) = self.spare else { return };
         match result {
+            // A new store begins with puts.
+            Ok(_) if self.kept.is_none() && self.active.is_some() => {
+                self.kept = Some(segment);
+                self.spare = Spare::None;
+                self.make_spare(effects);
+            }
             Ok(_) => {
                 self.spare = Spare::Ready(segment);
                 self.is_full = false;
@@ -76,6 +82,9 @@ impl Store {
         if !self.is_full {
             return self.index.segments.victim(Need::Routine);
         }
+        if self.kept.is_some() {
+            return self.index.segments.victim(Need::Room(self.copies()));
+        }
         // What holds must fit into what is left.
         let active = self.active.as_ref();
         let written = active.map_or(0, |active| active.end);
@@ -84,6 +93,22 @@ impl Store {
         let room = self.config.segment_size.saturating_sub(written + waiting + footer);
         // Each record copied takes an entry, and at worst a batch of its own.
         self.index.segments.victim(Need::Room(room / 2))
+    }
+
+    /// Bytes of records, of any lengths, that can be copied into an empty segment out of another one, where there is room for
+    /// their entries, too: they are written in batches, after as many were read as are read ahead, and each batch takes part
+    /// of a block more than its records.
+    fn copies(&self) -> u64 {
+        let Config { segment_size: size, batch, .. } = self.config;
+        let batches = 2 * size.div_ceil(batch) + size.div_ceil(compaction::AHEAD) + 2;
+        size.saturating_sub(batches * BLOCK)
+    }
+
+    /// Whether what waits is copied by a compaction that has not read yet what it reads ahead: in a full store it is written
+    /// in few batches.
+    pub(super) fn waits_for_copies(&self) -> bool {
+        let is_reading = self.compaction.as_ref().is_some_and(Compaction::is_reading);
+        self.is_full && is_reading && self.queue.is_of_compaction()
     }
 
     pub(super) fn compacted(

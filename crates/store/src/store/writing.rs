@@ -10,7 +10,7 @@ use crate::batch::{Asker, Batch, Room, Waiting};
 use crate::content::Content;
 use crate::footer;
 use crate::index::Origin;
-use crate::io::{DiskError, Op, OpId, Output};
+use crate::io::{DiskError, Op, OpId, Output, SegmentId};
 use crate::opening::Unfinished;
 use crate::record::{Kind, Record};
 
@@ -115,14 +115,13 @@ impl Store {
     }
 
     pub(super) fn write_next(&mut self, effects: &mut Vec<Effect>) {
-        if self.queue.is_empty() {
+        if self.queue.is_empty() || self.waits_for_copies() {
             return;
         }
         if self.active.is_none()
             && let Spare::Ready(segment) = self.spare
         {
-            self.index.segments.insert(segment);
-            self.active = Some(Active { segment, entries: Vec::new(), end: 0 });
+            self.begin_segment(segment);
             self.spare = Spare::None;
             self.make_spare(effects);
         }
@@ -133,32 +132,54 @@ impl Store {
             return;
         };
         let size = self.config.segment_size;
-        let is_last = !matches!(self.spare, Spare::Ready(_));
-        let reserve = if is_last { self.config.longest_chunk() } else { 0 };
+        let is_followed = matches!(self.spare, Spare::Ready(_));
+        let for_puts = match self.kept {
+            Some(_) => size,
+            // It is the one that was kept.
+            None if self.is_full => 0,
+            None if is_followed => size,
+            None => size - self.config.longest_chunk(),
+        };
         let room = Room {
             start: active.end,
             entries: active.entries.len(),
             size,
-            for_puts: size - reserve,
+            for_puts,
             limit: self.config.batch,
         };
         if let Some((batch, parts)) = self.queue.batch(&self.config.identity, room) {
             let write = Op::Write { segment: active.segment, offset: active.end, parts };
             self.writing = Some((self.ask(write, effects), batch));
-        } else if self.spare == Spare::Refused {
-            // The rest of the last segment is for removals and compaction.
-            let puts = self.queue.take_puts();
-            if puts.is_empty() {
-                // It was not enough.
-                return self.fail_waiting(WriteError::Full, effects);
-            }
-            self.fail_all(puts, WriteError::Full, effects);
+        } else if is_followed {
+            self.end_segment(effects);
             self.write_next(effects);
-        } else if !is_last {
-            let Active { segment, entries, end } = self.active.take().expect("just looked");
+        } else if self.spare == Spare::Refused {
+            // What is left is for removals and compaction.
+            let puts = self.queue.take_puts();
+            let had_puts = !puts.is_empty();
+            self.fail_all(puts, WriteError::Full, effects);
+            if !had_puts {
+                let Some(kept) = self.kept.take() else {
+                    // It was not enough.
+                    return self.fail_waiting(WriteError::Full, effects);
+                };
+                self.end_segment(effects);
+                self.begin_segment(kept);
+            }
+            self.write_next(effects);
+        }
+    }
+
+    fn begin_segment(&mut self, segment: SegmentId) {
+        self.index.segments.insert(segment);
+        self.active = Some(Active { segment, entries: Vec::new(), end: 0 });
+    }
+
+    /// Nothing more is written to the active one.
+    fn end_segment(&mut self, effects: &mut Vec<Effect>) {
+        if let Some(Active { segment, entries, end }) = self.active.take() {
             self.unsealed.push((segment, Unfinished { entries, end }));
             self.seal_next(effects);
-            self.write_next(effects);
         }
     }
 

@@ -360,7 +360,7 @@ fn a_chunk_that_is_read_after_all_counts_again() {
 fn puts_leave_room_for_removals_however_many_come_at_once() {
     for first in 0..CHUNKS {
         let mut rig = Rig::new(8);
-        rig.disk.room = 2;
+        rig.disk.room = 3;
         for replicas in [1, 2, 4] {
             (0..CHUNKS).for_each(|n| rig.put_for((first + n) % CHUNKS, Some(replicas)));
         }
