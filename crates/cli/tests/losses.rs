@@ -10,6 +10,8 @@
 mod cluster;
 #[path = "support/mount.rs"]
 mod mount;
+#[allow(dead_code, reason = "each test file uses its own part")]
+mod served;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,6 +20,7 @@ use std::process::Command;
 use cluster::{Cluster, Plan, content, get, loopback_hosts, put};
 use mount::Mount;
 use serde_json::Value;
+use served::Served;
 
 /// A cluster on the loopback whose nodes replace what a silent one held after a second.
 fn cluster(folder: &Path, nodes: u32, targets_per_node: u32, settings: &str) -> Cluster {
@@ -325,4 +328,31 @@ fn targets_that_start_on_a_full_disk_open_and_serve() {
     fs::remove_file(others).expect("it goes");
     cluster.wait("puts are taken again", || put(&cluster, 0, &content(3_000_000, 77)).is_some());
     all_readable(&cluster, &[0], &stored);
+}
+
+/// They are in the rows of names alone, which cannot be written without room: there is some left when no more are taken.
+#[test]
+fn what_fills_a_disk_with_small_objects_can_be_deleted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path().join("data");
+    let Some(mount) = Mount::new(at, &["-t", "tmpfs", "-o", "size=1200M", "none"]) else { return };
+    let data = mount.0.join("store");
+    let served = Served::start(&data, &["--targets", "1", "--replicas", "1"]);
+    served.says(&["mb", "slot://b"]);
+    fs::write(mount.0.join("others"), vec![1; 950 << 20]).expect("room");
+    let body = content(12_000, 1);
+    let put = |served: &Served, n: u32| served.ask(&format!("PUT /v2/b/{n}"), "", &body).status();
+    let all = (0..50_000).find(|n| put(&served, *n) != 200).expect("there is an end");
+    assert!(all > 100, "{all} objects");
+    assert_eq!(put(&served, all), 503);
+    assert_eq!(served.ask("GET /v2/b/7", "", b"").body, body);
+    drop(served);
+    let served = Served::start(&data, &["--targets", "1", "--replicas", "1"]);
+    assert_eq!(served.ask(&format!("GET /v2/b/{}", all - 1), "", b"").body, body);
+    for n in 0..all / 4 {
+        assert_eq!(served.ask(&format!("DELETE /v2/b/{n}"), "", b"").status(), 200, "{n}");
+    }
+    fs::remove_file(mount.0.join("others")).expect("it goes");
+    // The first one finds out that there is room again.
+    assert!((0..5).any(|_| put(&served, all) == 200));
 }

@@ -97,6 +97,8 @@ pub struct SimulatedRows {
     chance: Stream,
     /// Rows that it has room for. A write that would make more of them fails.
     pub room: usize,
+    /// It says that there is little room left.
+    pub is_nearly_full: bool,
     /// It says that it has flushed, and has not.
     pub lies: bool,
     /// What goes wrong, by kind of operation.
@@ -119,6 +121,7 @@ impl SimulatedRows {
             pending: Vec::new(),
             chance: Streams::new(seed).stream("rows", 0),
             room: usize::MAX,
+            is_nearly_full: false,
             lies: false,
             faults: RowsFaults::default(),
         }
@@ -242,7 +245,7 @@ impl SimulatedRows {
                 self.flush();
             }
         }
-        Ok(RowsOutput::Done)
+        Ok(if self.is_nearly_full { RowsOutput::NearlyFull } else { RowsOutput::Done })
     }
 
     /// Whether there is room for them, and their keys are possible.

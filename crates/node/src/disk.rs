@@ -14,6 +14,7 @@ use slotcast_units::Rate;
 use crate::buffers::{Buffer, Buffers};
 use crate::direct::{self, Gather};
 use crate::folder::{Folder, FolderError, cut_segment, read_at};
+use crate::free_space::FreeSpace;
 use crate::journal::Throttle;
 use crate::limits::DiskLimit;
 use crate::open_files::{self, is_shortage, remedy_for};
@@ -136,6 +137,9 @@ impl Files {
         match op {
             Op::List => return Ok(Output::Segments(self.persist(|| self.folder.list())?)),
             Op::Create { segment, length } => {
+                if !FreeSpace::of(self.folder.segments())?.has_room_for_segment(length) {
+                    return Err(io::ErrorKind::StorageFull.into());
+                }
                 cut_segment(&self.persist(|| self.folder.new_segment(segment))?, 0, length)?;
                 self.sync_names()?;
             }

@@ -80,6 +80,7 @@ mod encryption;
 mod events_http;
 mod file_stamp;
 mod folder;
+mod free_space;
 mod health_http;
 pub mod http;
 mod http_metrics;

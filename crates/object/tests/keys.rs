@@ -1,71 +1,9 @@
 //! Which registers a voter says that it keeps.
 
-use slotcast_object::{
-    About, Acceptor, AcceptorEffect, Ask, Asker, Ballot, BucketId, Key, KeysAsk, Name, NameRecord,
-    Proposer, Record, RequestKey, RowsOp, RowsOpId, RowsOutput, Says, Stamp, Tag, Voter,
-    VoterQuestion, Voters,
-};
-use slotcast_protocol::TargetId;
+mod one_voter;
 
-const STORE: u64 = 9;
-
-fn voter(target: u32) -> Voter {
-    Voter { target: TargetId(target), store: STORE, joined: 1 }
-}
-
-fn key(name: &str) -> Key {
-    Key::of(BucketId(3), 1, Name::new(name).expect("a name"))
-}
-
-/// A voter, and what it wants.
-struct Host {
-    acceptor: Acceptor,
-    effects: Vec<AcceptorEffect>,
-}
-
-impl Host {
-    fn new() -> Host {
-        let mut effects = Vec::new();
-        let acceptor = Acceptor::open(TargetId(0), &mut effects);
-        let mut host = Host { acceptor, effects };
-        host.end(0, RowsOutput::Opened(STORE));
-        let voters = Voters::alone(1, &[voter(0), voter(1), voter(2)]).expect("three");
-        host.end(1, RowsOutput::Got(None));
-        host.acceptor.learn((1, 0), &voters, &mut host.effects);
-        // The rows of no term are dropped, and the fence is kept.
-        host.end(2, RowsOutput::Done);
-        host.end(3, RowsOutput::Done);
-        host.effects.clear();
-        host
-    }
-
-    fn end(&mut self, op: u64, output: RowsOutput) {
-        self.acceptor.ended(RowsOpId(op), Ok(output), &mut self.effects);
-    }
-
-    fn ask(&mut self, epoch: u64, about: About) {
-        let asker = Asker { id: 5, tag: Tag(0) };
-        let stamp = Stamp { voters: epoch, began: epoch, upload: None };
-        let question = VoterQuestion { to: voter(0), asker, stamp, about };
-        self.acceptor.ask(1, question, &mut self.effects);
-    }
-
-    fn accept(&mut self, name: &str) {
-        let record: NameRecord =
-            Record { born: RequestKey(7), change: 1, versions: Vec::new(), recent: Vec::new() };
-        let ballot = Ballot { epoch: 1, round: 1, proposer: Proposer(4) };
-        self.ask(1, About::Register(key(name), Ask::Accept(ballot, record)));
-    }
-
-    /// What it has begun on storage since this was asked.
-    fn begun(&mut self) -> Vec<(RowsOpId, RowsOp)> {
-        let rows = |effect| match effect {
-            AcceptorEffect::Rows(id, op) => Some((id, op)),
-            _ => None,
-        };
-        self.effects.drain(..).filter_map(rows).collect()
-    }
-}
+use one_voter::{Host, key, voter};
+use slotcast_object::{About, AcceptorEffect, KeysAsk, RowsOp, RowsOutput, Says, Voters};
 
 /// What is being written when two sets begin to vote was accepted of somebody who knew one: it may be decided, and nobody
 /// else may know of it. A scan of what is on storage may not find it.

@@ -16,6 +16,7 @@ use std::thread::{self, JoinHandle};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use slotcast_object::{RowsError, RowsOp, RowsOpId, RowsOutput};
 
+use crate::free_space::FreeSpace;
 use crate::journal::Throttle;
 pub(crate) use database::TABLE_FILES;
 use database::{Database, Writes};
@@ -94,7 +95,11 @@ impl Shared {
     }
 
     fn write(&self, writes: Writes) -> Result<RowsOutput, Failure> {
-        self.attempt(|_, rows| rows.write(writes)).map(|()| RowsOutput::Done)
+        self.attempt(|_, rows| rows.write(writes))?;
+        // What cannot be asked is no reason to refuse anything.
+        let space = FreeSpace::of(self.home.folder());
+        let is_nearly_full = space.is_ok_and(FreeSpace::is_nearly_full);
+        Ok(if is_nearly_full { RowsOutput::NearlyFull } else { RowsOutput::Done })
     }
 
     /// What a failure means to a voter. What it says is of use to people only.

@@ -64,6 +64,8 @@ pub enum RowsOutput {
     Got(Option<Vec<u8>>),
     /// It is done, on stable storage.
     Done,
+    /// The same; and there is little more room left than deletions need.
+    NearlyFull,
     /// Keys and values, and whether these are all that there are.
     Scanned(Vec<(Vec<u8>, Vec<u8>)>, bool),
 }
@@ -82,6 +84,10 @@ pub enum AcceptorEffect {
     /// It is open, or known not to open, or has failed.
     Changed,
 }
+
+/// On a disk that is nearly full a record may become so many bytes longer: a deletion leaves a marker. Content in a record is
+/// longer, but for little.
+const MAX_GROWTH: usize = 4 << 10;
 
 /// Where the fence is kept: no row has so short a key.
 const FENCE: &[u8] = b"f";
@@ -145,6 +151,8 @@ enum Pending {
     Fence,
     Row(Key),
     Write,
+    /// Whether there is room again.
+    Room,
     Clear,
     Page(Whom, Stamp, PageAsk),
     /// With the registers that were being written when it was asked for.
@@ -167,6 +175,8 @@ pub struct Acceptor {
     is_fence_new: bool,
     /// Rows of an earlier term are being dropped: nothing is answered meanwhile.
     is_clearing: bool,
+    /// There is little room left: whoever asks it to accept much is not answered.
+    is_nearly_full: bool,
     rows: BTreeMap<Key, Loaded>,
     /// Rows in memory by when they were last asked about.
     used: BTreeMap<u64, Key>,
@@ -190,6 +200,7 @@ impl Acceptor {
             voters: None,
             is_fence_new: false,
             is_clearing: false,
+            is_nearly_full: false,
             rows: BTreeMap::new(),
             used: BTreeMap::new(),
             uses: 0,
@@ -306,6 +317,9 @@ impl Acceptor {
     fn answer(&mut self, key: &Key, asked: Asked, effects: &mut Vec<AcceptorEffect>) {
         let Asked { whom, stamp, ask } = asked;
         let Some(Loaded::Here(row, used)) = self.rows.get_mut(key) else { return };
+        if self.is_nearly_full && grows(row, &ask) {
+            return self.look_for_room(effects);
+        }
         self.used.remove(used);
         self.uses += 1;
         *used = self.uses;
@@ -321,6 +335,13 @@ impl Acceptor {
             self.changed.insert(key.clone());
         }
         self.say(Some(key), whom.answer(Says::Register(reply)), effects);
+    }
+
+    /// Writes nothing, which tells whether there is room by now.
+    fn look_for_room(&mut self, effects: &mut Vec<AcceptorEffect>) {
+        if !self.ops.values().any(|pending| matches!(pending, Pending::Room)) {
+            self.start(Pending::Room, RowsOp::Write(Vec::new()), effects);
+        }
     }
 
     /// Says something that follows from a row, and from the fence, when both are on stable storage.
@@ -407,7 +428,11 @@ impl Acceptor {
         if self.state == State::Failed {
             return;
         }
+        if let (Pending::Write | Pending::Room, Ok(output)) = (&pending, &result) {
+            self.is_nearly_full = *output == RowsOutput::NearlyFull;
+        }
         let is_done = match (pending, result) {
+            (Pending::Room, Ok(RowsOutput::Done | RowsOutput::NearlyFull)) => true,
             (Pending::Open, Ok(RowsOutput::Opened(store))) => {
                 self.state = State::Reading(store);
                 self.start(Pending::Fence, RowsOp::Get(FENCE.to_vec()), effects);
@@ -417,14 +442,14 @@ impl Acceptor {
             (Pending::Row(key), Ok(RowsOutput::Got(value))) => {
                 self.read(&key, id, value.as_deref(), effects)
             }
-            (Pending::Write, Ok(RowsOutput::Done)) => {
+            (Pending::Write, Ok(RowsOutput::Done | RowsOutput::NearlyFull)) => {
                 let answers =
                     self.writing.take().map(|writing| writing.answers).unwrap_or_default();
                 let answers = answers.into_iter();
                 effects.extend(answers.map(|(node, answer)| AcceptorEffect::Answer(node, answer)));
                 true
             }
-            (Pending::Clear, Ok(RowsOutput::Done)) => {
+            (Pending::Clear, Ok(RowsOutput::Done | RowsOutput::NearlyFull)) => {
                 self.is_clearing = false;
                 // The map may have changed again.
                 self.follow(effects);
@@ -495,4 +520,11 @@ impl Acceptor {
         }
         true
     }
+}
+
+/// Whether a row would become much longer.
+fn grows(row: &Row<NameRecord>, ask: &Ask<NameRecord>) -> bool {
+    let Ask::Accept(_, record) = ask else { return false };
+    let before = row.accepted().1.map_or(0, |record| code::encode(record).len());
+    code::encode(record).len() > before + MAX_GROWTH
 }

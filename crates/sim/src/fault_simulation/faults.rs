@@ -109,7 +109,7 @@ impl Cluster {
                 || is_other
                 || host.has_failed_rows();
             for disk in host.disks.values_mut() {
-                disk.disk.room = usize::MAX;
+                disk.set_full(false);
                 disk.slowness = 1;
             }
             let is_gone = host.is_gone();
@@ -205,8 +205,7 @@ impl Cluster {
             }
             Fault::Full => {
                 self.report.injected.full_disks += 1;
-                let disk = &mut self.disk_mut(target).disk;
-                disk.room = disk.files();
+                self.disk_mut(target).set_full(true);
             }
             Fault::Slow => {
                 self.report.injected.slow_disks += 1;
@@ -299,7 +298,7 @@ impl Cluster {
                 }
             }
             Fault::Partition => self.network.join(),
-            Fault::Full => self.disk_mut(target).disk.room = usize::MAX,
+            Fault::Full => self.disk_mut(target).set_full(false),
             Fault::Slow => self.disk_mut(target).slowness = 1,
             Fault::RowsFailing => self.rows_are_well(now, target, agenda),
             Fault::RowsStalled | Fault::RowsSlow => self.mend_rows(now, target, agenda),

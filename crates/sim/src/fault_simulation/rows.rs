@@ -42,6 +42,12 @@ impl RowsHost {
 }
 
 impl DiskHost {
+    /// No segment can be made on it any more, and its rows have little room left; or both have room.
+    pub(super) fn set_full(&mut self, is_full: bool) {
+        self.disk.room = if is_full { self.disk.files() } else { usize::MAX };
+        self.rows.rows.is_nearly_full = is_full;
+    }
+
     /// Everything on the disk is gone.
     pub(super) fn wipe(&mut self, mistake: Option<Mistake>) {
         self.disk.wipe();
