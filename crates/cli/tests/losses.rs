@@ -208,7 +208,7 @@ fn a_full_disk_refuses_puts_serves_gets_and_takes_puts_again_when_there_is_room(
 fn a_target_on_a_read_only_file_system_fails_and_the_node_starts_with_the_rest() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path().join("target-001");
-    let Some(mount) = Mount::new(at, &["-t", "tmpfs", "-o", "size=200M", "none"]) else { return };
+    let Some(mount) = Mount::new(at, &["-t", "tmpfs", "-o", "size=600M", "none"]) else { return };
     let mut cluster = cluster(folder.path(), 1, 4, "failure_domain = \"target\"");
     cluster.start(0);
     let mut stored = store(&cluster, 0, 0..4);
