@@ -11,7 +11,7 @@ use slotcast_object::{Condition, Name, NameRecord, Outcome, RequestKey, VersionI
 
 use crate::access::Kept;
 use crate::conditions::{NEVER, means};
-use crate::errors::{of_object, precondition_failed};
+use crate::errors::{malformed_xml, of_object, precondition_failed};
 use crate::gateway::Gateway;
 use crate::names::{NULL, Which, object_name, request_key, seconds};
 
@@ -22,10 +22,7 @@ const MAX_OBJECTS: usize = 1000;
 pub(crate) fn check_number(objects: usize) -> S3Result<()> {
     match objects {
         1..=MAX_OBJECTS => Ok(()),
-        _ => Err(s3_error!(
-            MalformedXML,
-            "The XML you provided was not well-formed or did not validate against our published schema"
-        )),
+        _ => Err(malformed_xml()),
     }
 }
 
