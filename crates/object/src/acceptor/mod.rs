@@ -364,6 +364,16 @@ impl Acceptor {
         }
     }
 
+    /// Says something that follows from many rows, when all that has changed is on stable storage: a row that is lost with
+    /// the power says again what it said before.
+    fn say_of_all(&mut self, answer: (u32, VoterAnswer), effects: &mut Vec<AcceptorEffect>) {
+        match &mut self.writing {
+            _ if !self.changed.is_empty() => self.answers.push(answer),
+            Some(writing) => writing.answers.push(answer),
+            None => self.say(None, answer, effects),
+        }
+    }
+
     /// Writes what has changed. What was written while rows were dropped is of their time.
     fn flush(&mut self, effects: &mut Vec<AcceptorEffect>) {
         if self.writing.is_some() || self.is_clearing || !self.is_open() {

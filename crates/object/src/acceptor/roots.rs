@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::keys::after;
 use super::page::KeyValue;
-use super::{Acceptor, AcceptorEffect, Loaded, Pending, Whom};
+use super::{Acceptor, AcceptorEffect, FENCE, Loaded, Pending, Whom};
 use crate::code;
 use crate::garbage::Root;
 use crate::key::Key;
@@ -51,15 +51,18 @@ impl Acceptor {
         let mut all = BTreeMap::new();
         for (bytes, value) in rows {
             // The fence is no register.
-            let Some(key) = Key::read(bytes) else { continue };
-            let Some(row) = code::decode::<Row<NameRecord>>(value) else { return false };
+            if bytes == FENCE {
+                continue;
+            }
+            let row = code::decode::<Row<NameRecord>>(value);
+            let (Some(key), Some(row)) = (Key::read(bytes), row) else { return false };
             all.extend(row_of(&key, &row).map(|row| (bytes.clone(), row)));
         }
         let is_in = |bytes: &Vec<u8>| next.as_ref().is_none_or(|next| bytes < next);
         let written = written.into_iter().map(|row| (row.key.bytes(), row));
         all.extend(written.filter(|(bytes, _)| is_in(bytes)));
         let page = RootsPage { rows: all.into_values().collect(), next };
-        self.say(None, whom.answer(Says::Roots(page)), effects);
+        self.say_of_all(whom.answer(Says::Roots(page)), effects);
         true
     }
 }
@@ -67,8 +70,10 @@ impl Acceptor {
 /// The content that a row names, as it is on stable storage; none if it cannot be read.
 pub fn roots_of(key: &[u8], value: &[u8]) -> Option<Vec<Root>> {
     // The fence is no register.
-    let Some(key) = Key::read(key) else { return Some(Vec::new()) };
-    let row = row_of(&key, &code::decode::<Row<NameRecord>>(value)?);
+    if key == FENCE {
+        return Some(Vec::new());
+    }
+    let row = row_of(&Key::read(key)?, &code::decode::<Row<NameRecord>>(value)?);
     Some(row.map(|row| row.roots).unwrap_or_default())
 }
 
