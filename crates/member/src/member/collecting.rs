@@ -133,10 +133,12 @@ impl Member {
         let Some(naming) = &self.naming else { return };
         let rosters = naming.rosters();
         let epoch = rosters.epoch + 1;
-        if self.keeping < epoch
+        // What cannot be kept is not tried again before another round.
+        let keeping = (epoch, collection.by);
+        if self.keeping != keeping
             && let Some(next) = rosters.collecting(epoch, collection)
         {
-            self.keeping = epoch;
+            self.keeping = keeping;
             self.outbox.effects.push(Effect::KeepRosters(next));
         }
     }

@@ -88,8 +88,8 @@ pub struct Member {
     naming: Option<Naming>,
     /// Its part in the collection of garbage.
     garbage: Option<Garbage>,
-    /// The epoch of rosters that the host keeps, of a cluster in one process.
-    keeping: u64,
+    /// The epoch in which the host is to keep that a round of collection has begun, and by whom, of a cluster in one process.
+    keeping: (u64, u64),
     /// Puts of chunks that a name waits for.
     named: BTreeSet<RequestNumber>,
     /// What is to change of who votes.
@@ -148,7 +148,7 @@ impl Member {
             proposed: None,
             naming: None,
             garbage: None,
-            keeping: 0,
+            keeping: (0, 0),
             named: BTreeSet::new(),
             roster_changes: BTreeMap::new(),
             mistake: config.mistake,

@@ -224,7 +224,6 @@ impl Member {
         let rosters = naming.rosters();
         let epoch = rosters.epoch + 1;
         if let Some(changed) = rosters.changed(epoch, &changes) {
-            self.keeping = epoch;
             self.outbox.effects.push(Effect::KeepRosters(changed));
         }
     }
