@@ -368,7 +368,11 @@ impl Garbage {
     ) {
         let say = |message| GarbageEffect::Say(node, message);
         // Whoever conducts goes on.
-        if matches!(message, GarbageMessage::Mark(..) | GarbageMessage::Sweep(_)) {
+        let goes_on = matches!(
+            message,
+            GarbageMessage::Began(..) | GarbageMessage::Mark(..) | GarbageMessage::Sweep(_)
+        );
+        if goes_on {
             self.put_off(now, around.nodes.range(..self.node).count());
         }
         match message {

@@ -106,7 +106,7 @@ impl Conductor {
 
     pub(super) fn wakes_at(&self) -> Time {
         match &self.stage {
-            Stage::Marking(marking) => marking.again,
+            Stage::Marking(marking) => marking.again.min(self.due),
             Stage::Proposing => Time::NEVER,
             _ => self.due,
         }
@@ -119,7 +119,7 @@ impl Conductor {
         (is_time && all_have).then_some(self.collection)
     }
 
-    /// Asks whoever has not answered.
+    /// Asks whoever has not answered, and tells all others that the round goes on: they begin none meanwhile.
     pub(super) fn ask(&mut self, now: Time, walk: Option<&Walk>, effects: &mut Vec<GarbageEffect>) {
         let Collection { round, by } = self.collection;
         let message = |node: &u32| match &self.stage {
@@ -133,8 +133,14 @@ impl Conductor {
             }
             Stage::Proposing | Stage::Marking(_) => None,
         };
+        let awaited = self.awaited();
+        if matches!(self.stage, Stage::Beginning(_) | Stage::Marking(_) | Stage::Sweeping(_)) {
+            let others = self.opened.iter().filter(|(node, _)| !awaited.contains(node));
+            let goes_on = |incarnation| GarbageMessage::Began(self.collection, incarnation);
+            effects.extend(others.map(|(node, inc)| GarbageEffect::Say(*node, goes_on(*inc))));
+        }
         let say = |node| Some(GarbageEffect::Say(node, message(&node)?));
-        effects.extend(self.awaited().into_iter().filter_map(say));
+        effects.extend(awaited.into_iter().filter_map(say));
         self.due = now + self.patience;
     }
 
@@ -236,7 +242,10 @@ impl Conductor {
     /// The voters have answered, or could not.
     pub(super) fn named(&mut self, now: Time, page: Option<Roots>, walk: &mut Walk) {
         let Stage::Marking(marking) = &mut self.stage else { return };
-        marking.is_asking = false;
+        // Another question was given up, and this is its answer.
+        if !mem::take(&mut marking.is_asking) {
+            return;
+        }
         let Some(page) = page else {
             marking.again = now + self.patience;
             return;
@@ -299,5 +308,47 @@ impl Conductor {
             all.sits_out |= swept.sits_out;
         }
         Ends::Done(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Span = Span::from_ms(100);
+
+    /// Who is told in which stage, while one of three nodes is slow.
+    #[test]
+    fn whoever_has_nothing_to_do_hears_that_the_round_goes_on() {
+        let (nodes, now) = (BTreeSet::from([0, 1, 2]), Time::ZERO + PATIENCE);
+        let collection = Collection { round: 7, by: 9 };
+        let mut conductor = Conductor::new(now, collection, &nodes, PATIENCE);
+        for node in &nodes {
+            conductor.opened(now, *node, 7, u64::from(*node));
+        }
+        assert_eq!(conductor.proposal(&nodes), Some(collection));
+        let rosters = Rosters { collection, ..Rosters::default() };
+        conductor.learn(now, &nodes, &rosters);
+        let begin = |node| GarbageEffect::Say(node, GarbageMessage::Began(collection, node.into()));
+        let told = |conductor: &mut Conductor, walk: Option<&Walk>| {
+            let mut effects = Vec::new();
+            conductor.ask(now, walk, &mut effects);
+            assert_eq!(conductor.wakes_at(), now + PATIENCE, "and again");
+            effects.iter().map(|effect| alloc::format!("{effect:?}")).collect::<BTreeSet<_>>()
+        };
+        let all: BTreeSet<_> = nodes.iter().map(|n| alloc::format!("{:?}", begin(*n))).collect();
+        conductor.begun(now, 0, 7, &rosters);
+        assert_eq!(told(&mut conductor, None), all, "it begins");
+        conductor.begun(now, 1, 7, &rosters);
+        conductor.begun(now, 2, 7, &rosters);
+        assert_eq!(conductor.stage(), "marking");
+        assert_eq!(told(&mut conductor, None), all, "it marks");
+
+        let walk = Walk::new(1, slotcast_object::garbage::WalkKind::Mark(7, 9), PATIENCE);
+        assert!(conductor.is_marked(now, &walk));
+        conductor.swept(now, 1, 7, Swept { is_done: true, ..Swept::default() });
+        let sweeping = told(&mut conductor, Some(&walk));
+        assert_eq!(sweeping.len(), 3, "{sweeping:?}");
+        assert!(sweeping.contains(&alloc::format!("{:?}", begin(1))), "{sweeping:?}");
     }
 }
