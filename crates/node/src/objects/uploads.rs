@@ -45,7 +45,7 @@ pub(crate) async fn list(
 }
 
 pub(super) async fn put_part<E: std::fmt::Display>(
-    (node, memory): (&Node, &BodyMemory),
+    (node, memory): (&Arc<Node>, &BodyMemory),
     upload: &FoundUpload,
     (part, customer): (NewPart, Option<&CustomerKey>),
     (plan, content): (Plan, impl Stream<Item = std::result::Result<Bytes, E>>),
@@ -59,8 +59,15 @@ pub(super) async fn put_part<E: std::fmt::Display>(
     object.size = stored.length;
     object.body = body_at(stored.address);
     sealed(seal, &mut object, customer)?;
-    client::put_part(node, upload, (number, &object)).await?;
-    Ok(object)
+    let (node, upload) = (node.clone(), upload.clone());
+    // Whoever goes away now still takes back a part that has come too late.
+    let put = async move {
+        client::put_part(&*node, &upload, (number, &object)).await?;
+        // Its content is kept until it is named.
+        drop(stored);
+        Ok(object)
+    };
+    tokio::spawn(put).await.unwrap_or_else(|_| Err(ObjectError::stopped()))
 }
 
 /// Stores the list of what the parts are, and gives what stands for it.
