@@ -1,6 +1,7 @@
 //! The collection of garbage, as one node takes part in it; see [`slotcast_object::garbage`].
 
 mod conductor;
+mod effect;
 mod generations;
 mod uploads;
 
@@ -9,9 +10,9 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 use slotcast_object::garbage::{
-    Chunks, GarbageMessage, LostList, Mark, Root, Swept, Walk, WalkEffect, WalkKind, WaveId,
+    Chunks, GarbageMessage, LostList, Mark, Root, Swept, Walk, WalkKind, WaveId,
 };
-use slotcast_object::{Collection, NameFailure, Roots, RootsRequest, Rosters};
+use slotcast_object::{Collection, NameFailure, Roots, Rosters};
 use slotcast_protocol::{ChunkId, TargetId};
 use slotcast_units::{Span, Time};
 
@@ -19,25 +20,10 @@ use crate::config::CollectionRules;
 use crate::mistake::Mistake;
 use crate::status::{CollectionEnd, CollectionStatus};
 use conductor::{Conductor, Ends};
+pub(crate) use effect::GarbageEffect;
+use effect::carry;
 use generations::Generations;
 use uploads::Uploads;
-
-/// What the collection wants of the member around it.
-#[derive(Debug)]
-pub(crate) enum GarbageEffect {
-    /// Say this to a node, which may be this one.
-    Say(u32, GarbageMessage),
-    /// Fetch a list for a walk.
-    Fetch(u64, ChunkId),
-    /// Ask a voter what its registers name; with a number for the answer.
-    Roots(u64, RootsRequest),
-    /// Fetch a chunk for a walk, and put it again on so many targets.
-    Restore(u64, ChunkId, u8),
-    /// What a task of names names was touched when this round had begun; or it is not all stored.
-    Touched(u64, Result<u64, NameFailure>),
-    /// A list cannot be had: nothing is removed before that is mended.
-    Lost(LostList),
-}
 
 /// What a walk is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -490,12 +476,4 @@ impl Garbage {
             sweep.swept.bytes += bytes;
         }
     }
-}
-
-fn carry(walk: u64, effects: &mut Vec<WalkEffect>, to_do: &mut Vec<GarbageEffect>) {
-    to_do.extend(effects.drain(..).map(|effect| match effect {
-        WalkEffect::Fetch(list) => GarbageEffect::Fetch(walk, list),
-        WalkEffect::Say(node, message) => GarbageEffect::Say(node, message),
-        WalkEffect::Restore(chunk, replicas) => GarbageEffect::Restore(walk, chunk, replicas),
-    }));
 }

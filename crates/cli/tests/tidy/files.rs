@@ -20,6 +20,8 @@ const SHORT: &[&str] = &[
     "crates/job/",
     "crates/lab/",
     "crates/lossy/",
+    "crates/member/",
+    "crates/object/src/",
     "crates/peers/",
     "crates/plan/",
     "crates/protocol/src/",

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use slotcast_protocol::{GroupId, GroupMap, TargetId};
 use slotcast_units::Time;
 
+use super::machine::{Machine, Next, about};
 use super::moving::no_register;
-use super::task::{Machine, Next, about};
 use super::{Names, NamesEffect, NamesMistake};
 use crate::key::Key;
 use crate::message::{About, Asker, KeysAsk, MAX_PAGE, Says, VoterQuestion};

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use slotcast_protocol::{GroupId, GroupMap};
 use slotcast_units::Time;
 
-use super::task::{Machine, Next};
+use super::machine::{Machine, Next};
 use super::{Names, NamesEffect};
 use crate::key::{BucketId, Key, Name, SlotId};
 use crate::message::{About, Asker, KeysAsk, KeysPage, Says, VoterQuestion};

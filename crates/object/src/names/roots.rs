@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use slotcast_protocol::GroupId;
 
-use super::task::Next;
+use super::machine::Next;
 use super::{NameAnswer, NameFailure};
 use crate::acceptor::roots::named;
 use crate::garbage::Root;

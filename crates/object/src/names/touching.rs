@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 use slotcast_protocol::GroupMap;
 use slotcast_units::Time;
 
-use super::task::{Machine, Upload};
+use super::machine::Machine;
+use super::task::Upload;
 use super::{NameAnswer, NameFailure, NameRequest, Names, NamesEffect, Operation};
 use crate::garbage::Root;
 
