@@ -90,6 +90,7 @@ pub mod list;
 mod lock;
 mod message;
 mod names;
+pub mod notification;
 mod object;
 mod register;
 mod roster;

@@ -7,6 +7,7 @@ use minicbor::{Decode, Encode};
 
 use crate::lifecycle::LifecycleRule;
 use crate::lock::BucketLock;
+use crate::notification::NotificationRule;
 
 /// Settings of a bucket. A bucket that nobody has set anything of has the default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
@@ -33,6 +34,10 @@ pub struct Settings {
     #[n(5)]
     #[cbor(default)]
     pub encrypts: bool,
+    /// Who is told of changes in it. Of a bucket of which nobody ever was there is none: one that has no rules any more may
+    /// have messages that wait.
+    #[n(6)]
+    pub notifications: Option<Vec<NotificationRule>>,
 }
 
 impl Settings {
@@ -44,6 +49,7 @@ impl Settings {
         has_no_ownership: false,
         public_access: None,
         encrypts: false,
+        notifications: None,
     };
 }
 

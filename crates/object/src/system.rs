@@ -19,6 +19,11 @@ impl BucketId {
         derived("job", &[&number.to_be_bytes()])
     }
 
+    /// The bucket of what is announced of changes in this one, and waits to be told.
+    pub fn announcements(self) -> BucketId {
+        derived("announcements", &[&self.0.to_be_bytes()])
+    }
+
     /// The bucket of the keys of users. Its names are the access keys.
     pub fn access_keys() -> BucketId {
         derived("access keys", &[])
@@ -33,7 +38,8 @@ mod tests {
     fn they_are_apart_from_each_other_and_from_the_root() {
         let system = [BucketId::users(), BucketId::access_keys(), BucketId::jobs()];
         let jobs = [BucketId::job(1), BucketId::job(2)];
-        let all = [&[BucketId::ROOT][..], &system, &jobs].concat();
+        let announced = [BucketId(1).announcements(), BucketId(2).announcements()];
+        let all = [&[BucketId::ROOT][..], &system, &jobs, &announced].concat();
         let different: alloc::collections::BTreeSet<_> = all.iter().collect();
         assert_eq!(different.len(), all.len());
         assert_eq!(BucketId::users(), BucketId::users());

@@ -8,8 +8,10 @@
 //! * [`bucket`], [`make_bucket`], [`amend_bucket`], [`remove_bucket`]: buckets are names of the root bucket.
 //! * [`change_in`], [`within`]: what is done in a bucket relies on what the bucket says when it is done.
 //! * [`find`], [`delete`], [`amend`], [`name_object`]: objects.
+//! * [`announce`], [`withdraw`], [`announcements`]: changes that somebody is to be told of.
 //! * [`begin_upload`], [`put_part`], [`complete`], [`abort`]: uploads in parts.
 
+mod announcements;
 mod believed;
 mod bucket;
 mod error;
@@ -17,6 +19,9 @@ mod objects;
 mod removal;
 mod uploads;
 
+pub use announcements::{
+    announce, announced, announcement_name, announcements, read_fenced, withdraw,
+};
 pub use believed::{BelievedBuckets, believed, certain, within};
 pub use bucket::{
     FoundBucket, NewBucket, Relies, amend_bucket, bucket, bucket_of, buckets, change_in,
@@ -25,7 +30,7 @@ pub use bucket::{
 pub use error::{ObjectError, Stopped, text_of, version_of};
 pub use objects::{
     Change, FoundObject, Listing, amend, changed, check_metadata, delete, find, list, listing_of,
-    name_object, read, stored, update,
+    name_in, name_object, read, stored, update,
 };
 pub use removal::{remove_bucket, seal};
 pub use uploads::{

@@ -173,17 +173,29 @@ pub async fn name_object<S: NameService>(
     service: &S,
     (bucket, name): (&FoundBucket, &Name),
     object: &Object,
-    (key, condition): (RequestKey, Condition),
+    how: (RequestKey, Condition),
 ) -> ClientResult<(VersionId, FoundBucket), S> {
-    let name_it = |bucket: FoundBucket| async move {
-        let mut object = object.clone();
-        bucket.bucket.retain(&mut object);
-        let operation = Operation::Put(Entry::Object(object));
-        let (versioning, permit) = (bucket.bucket.versioning, Permit::at(service.now_ms()));
-        let request = Request { key, operation, condition, versioning, permit };
-        stored(update(service, (bucket.key(name), request, Some(bucket.guard()))).await?)
-    };
+    let name_it =
+        |bucket: FoundBucket| async move { name_in(service, (&bucket, name), object, how).await };
     change_in(service, (bucket, Relies::OnBucket), name_it).await
+}
+
+/// The same once, as long as the bucket is as it was found.
+///
+/// # Errors
+/// If the condition does not hold, the bucket says something else, or too few voters answer.
+pub async fn name_in<S: NameService>(
+    service: &S,
+    (bucket, name): (&FoundBucket, &Name),
+    object: &Object,
+    (key, condition): (RequestKey, Condition),
+) -> ClientResult<VersionId, S> {
+    let mut object = object.clone();
+    bucket.bucket.retain(&mut object);
+    let operation = Operation::Put(Entry::Object(object));
+    let (versioning, permit) = (bucket.bucket.versioning, Permit::at(service.now_ms()));
+    let request = Request { key, operation, condition, versioning, permit };
+    stored(update(service, (bucket.key(name), request, Some(bucket.guard()))).await?)
 }
 
 /// Deletes an object, or one version of it.

@@ -8,8 +8,8 @@
 
 use super::bucket::{MAX_ATTEMPTS, change, replace, root_key};
 use super::{
-    ClientResult, FoundBucket, Listing, NameService, ObjectError, bucket, list, listing_of,
-    new_key, read, uploads,
+    ClientResult, FoundBucket, Listing, NameService, ObjectError, announcements, bucket, list,
+    listing_of, new_key, read, uploads,
 };
 use crate::key::Name;
 use crate::message::From;
@@ -85,6 +85,7 @@ pub async fn remove_bucket<S: NameService>(
         Outcome::Deleted(_) => {
             service.forget(name);
             uploads::clear(service, &sealed).await;
+            announcements::clear(service, &sealed).await;
             Ok(())
         }
         Outcome::ConditionFailed(Some(_)) => Err(ObjectError::InUse(name.clone())),
