@@ -19,6 +19,7 @@ use slotcast_node::{
     Encrypt, FoundBucket, Incoming, Limits, NewBucket, Node, NodeConfig, Objects, PutObject,
     new_key,
 };
+use slotcast_object::notification::EventKind;
 use slotcast_object::{Body, Condition, Name, Object, Versioning};
 use slotcast_protocol::ChunkId;
 use slotcast_store::Content;
@@ -94,6 +95,7 @@ impl Bench {
             object: Object::default(),
             seal: None,
             encrypt: Encrypt::AsBucket,
+            cause: EventKind::CreatedPut.into(),
         };
         let content = stream::iter([Ok::<Bytes, String>(self.content(n, 2))]);
         let incoming = Incoming { length: Some(self.size as u64), buffered: 0 };

@@ -95,6 +95,7 @@ mod map_keeper;
 mod metrics;
 mod network;
 mod node;
+mod notifications;
 mod objects;
 mod objects_http;
 mod open_files;
@@ -129,10 +130,11 @@ pub use limits::{
 };
 pub use network::measure;
 pub use node::{Hosting, Machines, Node, NodeConfig, StartError};
+pub use notifications::{Cause, Webhook, WebhookConfig, WebhookError};
 pub use objects::{
     Change, CopyFrom, FoundBucket, FoundObject, FoundPart, FoundUpload, Incoming, Listing,
     NewBucket, NewPart, ObjectError, Objects, PutObject, Seal, Sealed, StoredObject, Whole,
-    new_key, now_ms, text_of, version_of,
+    entity_tag, new_key, now_ms, text_of, version_of,
 };
 pub use open_files::{TooFewFiles, check_open_files};
 pub use reactor::{GetResult, NamedResult, PutResult, Recorded};

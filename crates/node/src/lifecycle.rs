@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream;
 use slotcast_object::lifecycle::{Due, due, is_upload_due};
+use slotcast_object::notification::EventKind;
 use slotcast_object::{DAY_MS, Entry, From, ListedName, MAX_PAGE, Name, Version};
 
 use crate::node::Node;
@@ -107,7 +108,8 @@ async fn delete(
     Due { version, condition }: Due,
 ) -> Result<bool, ObjectError> {
     let change = Change::new(new_key()?, condition);
-    match objects::delete(node, bucket, name, version, change).await {
+    let change = (change, EventKind::ExpirationDelete.into());
+    match objects::delete(node, (bucket, name), version, change).await {
         Ok(_) => Ok(true),
         // It was changed meanwhile, has to be kept, or has no room for a marker.
         Err(ObjectError::Condition(_) | ObjectError::Locked | ObjectError::TooManyVersions) => {
@@ -178,6 +180,7 @@ mod tests {
             object,
             seal: None,
             encrypt: Encrypt::AsBucket,
+            cause: EventKind::CreatedPut.into(),
         };
         let content = futures_util::stream::iter([Ok::<_, String>(Bytes::from_static(b"x"))]);
         let incoming = Incoming { length: Some(1), buffered: 0 };
@@ -205,7 +208,7 @@ mod tests {
         // The tag is another one than in the list.
         let untag = |object: &mut Object| object.tags.clear();
         let change = Change::new(key(), Condition::Always);
-        objects.amend((&found, &name), None, change, untag).await.expect("it is changed");
+        objects.amend((&found, &name), None, (change, None), untag).await.expect("it is changed");
         assert_eq!(expire(&node, (&found, &name), 1).await.expect("it is looked at"), 0);
         assert!(is_there().await);
         put(&objects, &found, &name).await;

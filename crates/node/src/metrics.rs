@@ -220,6 +220,9 @@ pub(crate) fn text(
     register_counters(&mut registry, status);
     register_cache(&mut registry, &status.cache);
     cluster_metrics::register(&mut registry, cluster);
+    if let Some(notifications) = &status.notifications {
+        notifications.register(&mut registry);
+    }
     if let Some(network) = &status.network {
         register_network(&mut registry, network);
     }

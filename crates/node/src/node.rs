@@ -29,6 +29,7 @@ use crate::limits::Serving;
 use crate::mailbox::Mailbox;
 use crate::map_keeper::MapKeeper;
 use crate::network::SocketCounters;
+use crate::notifications::Notifications;
 use crate::objects::BelievedBuckets;
 use crate::reactor::{Event, GetResult, NamedResult, PutNamed, PutResult, Recorded};
 use crate::status::{Quorum, Snapshot};
@@ -51,6 +52,8 @@ pub struct Node {
     pub(crate) believed: Mutex<BelievedBuckets>,
     /// What keys of objects are sealed with.
     master_keys: OnceLock<Arc<MasterKeySource>>,
+    /// Whom it tells what happens to objects, while it is served.
+    notifications: OnceLock<Arc<Notifications>>,
 }
 
 /// An upload under way. When it is dropped all that it has stored is named, or nobody wants it.
@@ -104,6 +107,16 @@ impl Node {
     /// What keys of objects are sealed with.
     pub(crate) fn master_keys(&self) -> &MasterKeySource {
         self.master_keys.get().map_or(&MasterKeySource::None, |keys| keys)
+    }
+
+    /// From now on these are told what happens to objects.
+    pub(crate) fn notifies(&self, notifications: Arc<Notifications>) {
+        let _ = self.notifications.set(notifications);
+    }
+
+    /// Whom it tells what happens to objects; nobody of a node that is not served.
+    pub(crate) fn notifications(&self) -> Option<&Arc<Notifications>> {
+        self.notifications.get()
     }
 
     /// How its HTTP connections are served.

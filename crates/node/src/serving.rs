@@ -21,6 +21,7 @@ use crate::http_metrics::HttpMetrics;
 use crate::jobs::Jobs;
 use crate::lifecycle;
 use crate::node::Node;
+use crate::notifications::{Notifications, Webhook};
 use crate::objects::Objects;
 use crate::tls::Tls;
 
@@ -66,6 +67,8 @@ pub struct Front {
     pub audit: Option<Audit>,
     /// Commands of jobs that it carries out at a time; none if 0.
     pub transforms: u32,
+    /// Who can be told what happens to objects.
+    pub webhooks: Vec<Webhook>,
 }
 
 impl Front {
@@ -78,6 +81,7 @@ impl Front {
             tls: None,
             audit: None,
             transforms: 0,
+            webhooks: Vec::new(),
         }
     }
 }
@@ -167,12 +171,13 @@ async fn serve_until(
 ) -> Result<(), ServeError> {
     let (serving, failed, names) = (node.serving(), node.failed(), node.host_names());
     let (metrics, feed) = (HttpMetrics::new(), Feed::new(&node));
-    let Front { listener, gateways, access, tls, audit, transforms } = front;
+    let Front { listener, gateways, access, tls, audit, transforms, webhooks } = front;
     if let Some(tls) = &tls {
         tokio::spawn(Tls::follow(Arc::downgrade(tls)));
     }
     node.seals_with(access.master_key.clone());
     let access = Access::new(node.clone(), access);
+    let telling = Notifications::start(&node, webhooks).await;
     let objects = Objects::new(node.clone());
     let lifecycle = tokio::spawn(lifecycle::follow(node, serving.lifecycle_day));
     let (jobs, working) = Jobs::start(&objects, transforms);
@@ -200,6 +205,7 @@ async fn serve_until(
     // What it was at is gone on with elsewhere, or after the next start.
     let _ = working.await;
     access.stop().await;
+    telling.stop().await;
     lifecycle.abort();
     // It lets the node go.
     let _ = lifecycle.await;

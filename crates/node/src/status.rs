@@ -15,6 +15,7 @@ use slotcast_units::{Rate, Span};
 use crate::folder::Refusal;
 use crate::network::{SocketCounters, all_counters, by_key, refusals};
 use crate::node::Node;
+pub use crate::notifications::{NotificationStatus, WebhookStatus};
 pub use crate::operations::{OperationCounts, RequestCounts};
 
 /// How a node's link to the others was at a moment.
@@ -56,6 +57,9 @@ pub struct NodeStatus {
     /// Content that they keep in memory together.
     #[serde(default)]
     pub cache: Cache,
+    /// Whom it tells what happens to objects; none of a node without webhooks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notifications: Option<NotificationStatus>,
     /// Puts and gets over HTTP, of all clients of this node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestCounts>,
@@ -277,6 +281,10 @@ impl NodeStatus {
             version: env!("CARGO_PKG_VERSION").into(),
             under_replicated_chunks,
             targets: targets.iter().map(|of| Target::new(of, node.folder(of.target))).collect(),
+            notifications: node
+                .notifications()
+                .map(|notifications| notifications.status())
+                .filter(|status| !status.webhooks.is_empty()),
             requests: None,
             network: network.map(NetworkStatus::new),
         })

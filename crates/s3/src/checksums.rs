@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::HeaderMap;
 use bytes::Bytes;
-use data_encoding::{BASE64, HEXLOWER};
+use data_encoding::BASE64;
 use futures_util::{Stream, StreamExt};
 use s3s::crypto::{Checksum as _, Md5};
 use s3s::dto::ChecksumType;
@@ -186,16 +186,7 @@ fn trailer(headers: &HeaderMap) -> S3Result<Option<Algorithm>> {
     })
 }
 
-/// The entity tag of an object. Of what was put with its MD5 it is that, in parts with their number; of all else, which
-/// native HTTP has put, it is made of a hash of the content, and has the form of that of one part, so that no client
-/// takes it for an MD5.
-pub(crate) fn etag(object: &Object) -> String {
-    match (object.checksums.md5, object.parts) {
-        (Some(md5), 0) => HEXLOWER.encode(&md5),
-        (Some(md5), parts) => format!("{}-{parts}", HEXLOWER.encode(&md5)),
-        (None, _) => format!("{}-1", HEXLOWER.encode(&object.body.hash()[..16])),
-    }
-}
+pub(crate) use slotcast_node::entity_tag as etag;
 
 /// Checksums as answers have them.
 #[derive(Debug, Default)]
@@ -287,6 +278,7 @@ fn whole<'a>(parts: impl Iterator<Item = &'a Object>, algorithm: Algorithm) -> O
 
 #[cfg(test)]
 mod tests {
+    use data_encoding::HEXLOWER;
     use slotcast_object::Body;
 
     use super::*;

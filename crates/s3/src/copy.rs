@@ -4,6 +4,7 @@ use s3s::dto::{CopyObjectInput, CopyObjectOutput, CopyObjectResult, CopySource};
 use s3s::{S3Request, S3Response, S3Result, s3_error};
 use slotcast_node::{CopyFrom, Encryption, PutObject, StoredObject, now_ms};
 use slotcast_object::Object;
+use slotcast_object::notification::EventKind;
 
 use crate::checksums::{show, shown};
 use crate::conditions::{Reading, Wanted, header, reading_source};
@@ -11,6 +12,7 @@ use crate::encryption::show_encryption;
 use crate::gateway::Gateway;
 use crate::get::{Found, tag_and_time};
 use crate::names::{made_version, object_name, request_key};
+use crate::notification::cause;
 use crate::put::MAX_PUT;
 use crate::{description, lifecycle, object_lock, refusals};
 
@@ -102,7 +104,8 @@ pub(crate) async fn copy(
     let condition = gateway.condition(&wanted, (&bucket, &name), key).await?;
     let customer = source_key.map(|customer| customer.key);
     let from = CopyFrom { bucket: &found.bucket, object: &found.object, customer };
-    let put = PutObject { key, condition, object, seal: None, encrypt: encryption.encrypt() };
+    let (encrypt, cause) = (encryption.encrypt(), cause(&request, EventKind::CreatedCopy));
+    let put = PutObject { key, condition, object, seal: None, encrypt, cause };
     let copied = gateway.objects.copy((&bucket, &name), (from, put)).await;
     let StoredObject { version, object, .. } = copied.map_err(|error| wanted.told(error))?;
     let (e_tag, last_modified) = tag_and_time(&object);

@@ -6,7 +6,8 @@ use s3s::dto::{
     ETagCondition, Error, ObjectIdentifier, Timestamp,
 };
 use s3s::{S3Request, S3Response, S3Result, s3_error};
-use slotcast_node::{Change, FoundBucket, ObjectError, new_key, text_of};
+use slotcast_node::{Cause, Change, FoundBucket, ObjectError, new_key, text_of};
+use slotcast_object::notification::EventKind;
 use slotcast_object::{Condition, Name, NameRecord, Outcome, RequestKey, VersionId};
 
 use crate::access::Kept;
@@ -14,6 +15,7 @@ use crate::conditions::{NEVER, means};
 use crate::errors::{malformed_xml, of_object, precondition_failed};
 use crate::gateway::Gateway;
 use crate::names::{NULL, Which, object_name, request_key, seconds};
+use crate::notification::cause;
 
 /// The most objects of one request, as AWS documents it.
 const MAX_OBJECTS: usize = 1000;
@@ -101,6 +103,7 @@ impl Gateway {
         (which, text): (Which, Option<&str>),
         wanted: &Wanted,
         (key, bypasses): (RequestKey, bool),
+        cause: &Cause,
     ) -> S3Result<Deleted> {
         let as_asked = || Deleted { version: text.map(str::to_owned), marker: None };
         for _ in 0..MAX_ATTEMPTS {
@@ -112,12 +115,13 @@ impl Gateway {
             let chosen = choose(record.as_ref(), (which, wanted), key)?;
             let Some((version, condition, is_marker)) = chosen else { return Ok(as_asked()) };
             let change = Change { key, condition, bypasses };
-            let outcome = match self.objects.delete((bucket, name), version, change).await {
-                Ok(outcome) => outcome,
-                // A lost race: what was deleted meanwhile is gone, what was changed is something else.
-                Err(ObjectError::Condition(None)) => return Ok(as_asked()),
-                Err(error) => return Err(of_object(error)),
-            };
+            let outcome =
+                match self.objects.delete((bucket, name), version, (change, cause.clone())).await {
+                    Ok(outcome) => outcome,
+                    // A lost race: what was deleted meanwhile is gone, what was changed is something else.
+                    Err(ObjectError::Condition(None)) => return Ok(as_asked()),
+                    Err(error) => return Err(of_object(error)),
+                };
             return match (version, outcome) {
                 (None, Outcome::Deleted(Some(marker))) => {
                     Ok(Deleted { version: None, marker: Some(self.marker_text(bucket, marker)) })
@@ -158,7 +162,9 @@ pub(crate) async fn delete(
     let name = object_name(name)?;
     let bucket = gateway.bucket(bucket).await?;
     let version = (which, version_id.as_deref());
-    let deleted = gateway.delete_one((&bucket, &name), version, &wanted, (key, bypasses)).await?;
+    let cause = cause(&request, EventKind::RemovedDelete);
+    let how = (key, bypasses);
+    let deleted = gateway.delete_one((&bucket, &name), version, &wanted, how, &cause).await?;
     let mut output = DeleteObjectOutput::default();
     output.delete_marker = deleted.marker.is_some().then_some(true);
     output.version_id = deleted.version.or(deleted.marker);
@@ -171,10 +177,11 @@ pub(crate) async fn delete_many(
 ) -> S3Result<S3Response<DeleteObjectsOutput>> {
     let kept = request.extensions.remove().map_or_else(Vec::new, |Kept(kept)| kept);
     let bypasses = request.input.bypass_governance_retention == Some(true);
+    let cause = cause(&request, EventKind::RemovedDelete);
     let DeleteObjectsInput { bucket, delete, .. } = request.input;
     let bucket = gateway.bucket(&bucket).await?;
     let one = async |object: ObjectIdentifier| {
-        let deleted = gateway.delete_identified(&bucket, &object, bypasses).await;
+        let deleted = gateway.delete_identified(&bucket, &object, bypasses, &cause).await;
         (object, deleted)
     };
     let all: Vec<_> = stream::iter(delete.objects).map(one).buffered(AT_A_TIME).collect().await;
@@ -214,6 +221,7 @@ impl Gateway {
         bucket: &FoundBucket,
         object: &ObjectIdentifier,
         bypasses: bool,
+        cause: &Cause,
     ) -> S3Result<Deleted> {
         let name = object_name(&object.key)?;
         let text = object.version_id.as_deref().filter(|text| !text.is_empty());
@@ -224,7 +232,7 @@ impl Gateway {
             modified: object.last_modified_time.clone(),
         };
         let key = new_key().map_err(of_object)?;
-        self.delete_one((bucket, &name), version, &wanted, (key, bypasses)).await
+        self.delete_one((bucket, &name), version, &wanted, (key, bypasses), cause).await
     }
 }
 

@@ -25,6 +25,7 @@ use crate::cors::Asked;
 use crate::encryption::hide_keys;
 use crate::gateway::Gateway;
 use crate::hosts::Domains;
+use crate::notification::RequestNumber;
 use crate::post::Posted;
 use crate::{chunks, cors, post};
 
@@ -135,8 +136,9 @@ async fn answer(mut door: Door, mut request: Request) -> Response {
         return with_id(preflight.map_or_else(of_error, IntoResponse::into_response), id);
     } else if let (Some(content_type), Some(bucket), None) = (form, &bucket, key) {
         let parts = (bucket.clone(), content_type);
-        post_form(&door.gateway, parts, request).await.unwrap_or_else(of_error)
+        post_form(&door.gateway, parts, (request, id)).await.unwrap_or_else(of_error)
     } else {
+        request.extensions_mut().insert(RequestNumber(number_of(id)));
         serve(&door.service, request).await
     };
     if let (Some(asked), Some(bucket)) = (asked, bucket) {
@@ -182,19 +184,24 @@ fn is_form(method: &Method, headers: &HeaderMap) -> Option<String> {
 async fn post_form(
     gateway: &Gateway,
     (bucket, content_type): (String, String),
-    mut request: Request,
+    (mut request, id): (Request, u128),
 ) -> S3Result<Response> {
     let peer = request.extensions().get::<Peer>().copied();
     let audit = request.extensions_mut().remove::<AuditSlot>();
-    let content = request.into_body().into_data_stream();
-    post::post(gateway, Posted { bucket, content_type, peer, audit, content }).await
+    let (content, number) = (request.into_body().into_data_stream(), number_of(id));
+    post::post(gateway, Posted { bucket, content_type, peer, audit, number, content }).await
+}
+
+/// What a request is called in its answer.
+fn number_of(id: u128) -> String {
+    format!("{:016X}", id >> 64)
 }
 
 /// With headers that tell this request from all others: people quote them when they ask for help.
 fn with_id(mut response: Response, id: u128) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [
-        ("x-amz-request-id", format!("{:016X}", id >> 64)),
+        ("x-amz-request-id", number_of(id)),
         ("x-amz-id-2", format!("{id:032x}")),
         ("server", "slotcast".to_owned()),
     ] {

@@ -11,7 +11,7 @@ use crate::conditions::Wanted;
 use crate::errors::of_object;
 use crate::{
     acl, attributes, bucket_encryption, bucket_policy, buckets, copy, cors, delete, get, lifecycle,
-    listing, multipart, object_lock, parts, put, settings, tagging, unset, versions,
+    listing, multipart, notification, object_lock, parts, put, settings, tagging, unset, versions,
 };
 
 /// What carries out the operations.
@@ -73,7 +73,8 @@ operations! {
     put_bucket_request_payment(PutBucketRequestPaymentInput) -> PutBucketRequestPaymentOutput: settings::put_payer;
     get_bucket_accelerate_configuration(GetBucketAccelerateConfigurationInput) -> GetBucketAccelerateConfigurationOutput: unset::accelerate;
     get_bucket_logging(GetBucketLoggingInput) -> GetBucketLoggingOutput: unset::logging;
-    get_bucket_notification_configuration(GetBucketNotificationConfigurationInput) -> GetBucketNotificationConfigurationOutput: unset::notification;
+    get_bucket_notification_configuration(GetBucketNotificationConfigurationInput) -> GetBucketNotificationConfigurationOutput: notification::get;
+    put_bucket_notification_configuration(PutBucketNotificationConfigurationInput) -> PutBucketNotificationConfigurationOutput: notification::put;
     get_bucket_encryption(GetBucketEncryptionInput) -> GetBucketEncryptionOutput: bucket_encryption::get;
     put_bucket_encryption(PutBucketEncryptionInput) -> PutBucketEncryptionOutput: bucket_encryption::put;
     delete_bucket_encryption(DeleteBucketEncryptionInput) -> DeleteBucketEncryptionOutput: bucket_encryption::delete;

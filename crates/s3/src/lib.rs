@@ -48,6 +48,7 @@ mod lifecycle;
 mod listing;
 mod multipart;
 mod names;
+mod notification;
 mod object_lock;
 mod parts;
 mod post;

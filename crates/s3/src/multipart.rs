@@ -9,6 +9,7 @@ use s3s::dto::{
 };
 use s3s::{S3Error, S3Request, S3Response, S3Result, s3_error};
 use slotcast_node::{FoundBucket, FoundPart, FoundUpload, ObjectError, Whole, version_of};
+use slotcast_object::notification::EventKind;
 use slotcast_object::{
     BucketId, MAX_PARTS, Name, NameRecord, Object, Outcome, RequestKey, VersionId,
 };
@@ -20,6 +21,7 @@ use crate::encryption::{show_encryption, told};
 use crate::errors::of_object;
 use crate::gateway::Gateway;
 use crate::names::{made_version, object_name, request_key};
+use crate::notification::cause;
 use crate::{description, lifecycle, object_lock, refusals};
 
 /// Among what is said of an upload: how its checksums are computed.
@@ -362,7 +364,8 @@ pub(crate) async fn complete(
     let wanted =
         Wanted { if_match: input.if_match.clone(), if_none_match: input.if_none_match.clone() };
     let condition = wanted.of(record.as_ref(), key)?;
-    let whole = Whole { upload: &upload, parts: &chosen, key, condition, object };
+    let cause = cause(&request, EventKind::CreatedComplete);
+    let whole = Whole { upload: &upload, parts: &chosen, key, condition, object, cause };
     let completed = gateway.objects.complete((&bucket, &name), whole).await;
     let (version, object) = completed.map_err(|error| wanted.told(error))?;
     output.e_tag = Some(ETag::Strong(etag(&object)));

@@ -240,7 +240,7 @@ impl Gateway {
         change: impl Fn(&mut Object),
     ) -> S3Result<()> {
         let place = (&found.bucket, &found.name);
-        let when = Change { key, condition: Condition::Always, bypasses };
+        let when = (Change { key, condition: Condition::Always, bypasses }, None);
         let amended = self.objects.amend(place, Some(found.version.id), when, change).await;
         amended.map_err(of_object).map(drop)
     }

@@ -10,7 +10,8 @@ use s3s::dto::{Metadata, Tagging};
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 use slotcast_node::access::{Caller, Peer};
 use slotcast_node::audit::{AuditSlot, Audited};
-use slotcast_node::{new_key, now_ms};
+use slotcast_node::{Cause, new_key, now_ms};
+use slotcast_object::notification::EventKind;
 use slotcast_policy::BUCKET_ARN;
 
 use crate::access::must_allow;
@@ -32,6 +33,7 @@ pub(crate) struct Posted<S> {
     pub(crate) content_type: String,
     pub(crate) peer: Option<Peer>,
     pub(crate) audit: Option<AuditSlot>,
+    pub(crate) number: String,
     pub(crate) content: S,
 }
 
@@ -210,7 +212,7 @@ impl Gateway {
         &self,
         form: Form<S>,
         (bucket, key): (&str, &str),
-        (policy, peer): (Option<&FormPolicy>, Peer),
+        (policy, cause): (Option<&FormPolicy>, Cause),
     ) -> S3Result<Stored>
     where
         S: Stream<Item = Result<Bytes, axum::Error>> + Unpin + Send + 'static,
@@ -246,9 +248,10 @@ impl Gateway {
         let content = Content { pieces: Box::pin(pieces), length: known, policy: policy.cloned() };
         let announced = Announced::of(&headers, None, None)?;
         let (metadata, wanted) = (Some(&metadata), Wanted::default());
-        let encryption = self.encryption(&headers, Some(peer))?;
+        let peer = cause.caller.as_ref().map(Caller::peer);
+        let encryption = self.encryption(&headers, peer)?;
         let headers = &headers;
-        let said = Said { headers, metadata, tags, announced, wanted, encryption };
+        let said = Said { headers, metadata, tags, announced, wanted, encryption, cause };
         self.store((bucket, key), new_key().map_err(of_object)?, said, content).await
     }
 }
@@ -258,7 +261,7 @@ pub(crate) async fn post<S>(gateway: &Gateway, posted: Posted<S>) -> S3Result<Re
 where
     S: Stream<Item = Result<Bytes, axum::Error>> + Unpin + Send + 'static,
 {
-    let Posted { bucket, content_type, peer, audit, content } = posted;
+    let Posted { bucket, content_type, peer, audit, number, content } = posted;
     let peer = peer.ok_or_else(|| S3Error::new(S3ErrorCode::InternalError))?;
     let boundary = boundary(&content_type).ok_or_else(|| of_form(&FormError::Malformed))?;
     // Who sends it is not known before all fields are read.
@@ -299,7 +302,9 @@ where
         form.fields.get("success_action_redirect").or_else(|| form.fields.get("redirect"));
     let redirect = redirect.filter(|to| !to.is_empty()).map(str::to_owned);
     let status = form.fields.get("success_action_status").map(str::to_owned);
-    let stored = gateway.store_file(form, (&bucket, &key), (policy.as_ref(), peer)).await?;
+    let kind = EventKind::CreatedPost;
+    let cause = Cause { kind, caller: Some(caller), request: Some(number) };
+    let stored = gateway.store_file(form, (&bucket, &key), (policy.as_ref(), cause)).await?;
     Ok(answer((&bucket, &key), &stored, (redirect.as_deref(), status.as_deref())))
 }
 

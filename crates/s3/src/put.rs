@@ -7,7 +7,8 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use s3s::dto::{ETag, Metadata, PutObjectInput, PutObjectOutput};
 use s3s::{S3Request, S3Response, S3Result, StdError, s3_error};
-use slotcast_node::{FoundBucket, PutObject, Seal, StoredObject};
+use slotcast_node::{Cause, FoundBucket, PutObject, Seal, StoredObject};
+use slotcast_object::notification::EventKind;
 use slotcast_object::{Object, RequestKey};
 
 use crate::checksums::{Announced, etag, show, shown};
@@ -17,6 +18,7 @@ use crate::errors::of_object;
 use crate::form_policy::FormPolicy;
 use crate::gateway::Gateway;
 use crate::names::{made_version, object_name, request_key};
+use crate::notification::cause;
 use crate::tagging::Tags;
 use crate::{description, lifecycle, object_lock, refusals};
 
@@ -60,6 +62,7 @@ pub(crate) struct Said<'a> {
     pub(crate) announced: Announced,
     pub(crate) wanted: Wanted,
     pub(crate) encryption: Asked,
+    pub(crate) cause: Cause,
 }
 
 /// What was stored.
@@ -78,7 +81,7 @@ impl Gateway {
         said: Said<'_>,
         content: Content,
     ) -> S3Result<Stored> {
-        let Said { headers, metadata, tags, announced, wanted, encryption } = said;
+        let Said { headers, metadata, tags, announced, wanted, encryption, cause } = said;
         refusals::check(headers)?;
         let name = object_name(key)?;
         let mut object = description::of_headers(headers, metadata)?;
@@ -102,7 +105,8 @@ impl Gateway {
             sums(object)
         };
         let (seal, encrypt): (Seal, _) = (Box::new(seal), encryption.encrypt());
-        let put = PutObject { key: request, condition, object, seal: Some(seal), encrypt };
+        let seal = Some(seal);
+        let put = PutObject { key: request, condition, object, seal, encrypt, cause };
         let stored = self.objects.put((&bucket, &name), put, incoming, pieces).await;
         let StoredObject { version, object, versioning } =
             stored.map_err(|error| wanted.told(error))?;
@@ -128,7 +132,8 @@ pub(crate) async fn put(
     let encryption = gateway.encryption(&request.headers, peer)?;
     let customer = encryption.customer.clone();
     let headers = &request.headers;
-    let said = Said { headers, metadata, tags: None, announced, wanted, encryption };
+    let cause = cause(&request, EventKind::CreatedPut);
+    let said = Said { headers, metadata, tags: None, announced, wanted, encryption, cause };
     let place = (&request.input.bucket[..], &request.input.key[..]);
     let Stored { object, version, bucket } = gateway.store(place, key, said, content).await?;
     let mut output = PutObjectOutput::default();

@@ -9,12 +9,14 @@ use s3s::dto::{
     PutObjectTaggingInput, PutObjectTaggingOutput, Tag, Tagging,
 };
 use s3s::{S3Request, S3Response, S3Result, s3_error};
-use slotcast_node::Change;
+use slotcast_node::{Cause, Change};
+use slotcast_object::notification::EventKind;
 use slotcast_object::{Condition, Object, RequestKey};
 
 use crate::errors::{self, custom};
 use crate::gateway::Gateway;
 use crate::names::{bucket_name, request_key};
+use crate::notification::cause;
 
 /// Tags by their keys.
 pub(crate) type Tags = BTreeMap<String, String>;
@@ -83,13 +85,13 @@ impl Gateway {
         &self,
         (bucket, key): (&str, &str),
         version: Option<&str>,
-        request: RequestKey,
+        (request, cause): (RequestKey, Cause),
         tags: &Tags,
     ) -> S3Result<Option<String>> {
         let found = self.find(bucket, key, version).await?;
         let change = |object: &mut Object| object.tags.clone_from(tags);
         let place = (&found.bucket, &found.name);
-        let always = Change::new(request, Condition::Always);
+        let always = (Change::new(request, Condition::Always), Some(cause));
         let amended = self.objects.amend(place, Some(found.version.id), always, change).await;
         amended.map_err(errors::of_object)?;
         Ok(found.version_id())
@@ -112,12 +114,12 @@ pub(crate) async fn put(
     gateway: &Gateway,
     request: S3Request<PutObjectTaggingInput>,
 ) -> S3Result<S3Response<PutObjectTaggingOutput>> {
-    let request_key = request_key(&request)?;
+    let how = (request_key(&request)?, cause(&request, EventKind::TaggingPut));
     let PutObjectTaggingInput { bucket, key, version_id, tagging, .. } = request.input;
     let tags = of_set(tagging, MAX_OF_OBJECT, "Object")?;
     let mut output = PutObjectTaggingOutput::default();
     let place = (&bucket[..], &key[..]);
-    output.version_id = gateway.tag(place, version_id.as_deref(), request_key, &tags).await?;
+    output.version_id = gateway.tag(place, version_id.as_deref(), how, &tags).await?;
     Ok(S3Response::new(output))
 }
 
@@ -125,12 +127,11 @@ pub(crate) async fn delete(
     gateway: &Gateway,
     request: S3Request<DeleteObjectTaggingInput>,
 ) -> S3Result<S3Response<DeleteObjectTaggingOutput>> {
-    let request_key = request_key(&request)?;
+    let how = (request_key(&request)?, cause(&request, EventKind::TaggingDelete));
     let DeleteObjectTaggingInput { bucket, key, version_id, .. } = request.input;
     let mut output = DeleteObjectTaggingOutput::default();
     let place = (&bucket[..], &key[..]);
-    output.version_id =
-        gateway.tag(place, version_id.as_deref(), request_key, &Tags::new()).await?;
+    output.version_id = gateway.tag(place, version_id.as_deref(), how, &Tags::new()).await?;
     Ok(S3Response::new(output))
 }
 

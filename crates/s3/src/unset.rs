@@ -4,7 +4,6 @@ use s3s::dto::{
     DeleteBucketReplicationInput, DeleteBucketReplicationOutput, DeleteBucketWebsiteInput,
     DeleteBucketWebsiteOutput, GetBucketAccelerateConfigurationInput,
     GetBucketAccelerateConfigurationOutput, GetBucketLoggingInput, GetBucketLoggingOutput,
-    GetBucketNotificationConfigurationInput, GetBucketNotificationConfigurationOutput,
     GetBucketReplicationInput, GetBucketReplicationOutput, GetBucketWebsiteInput,
     GetBucketWebsiteOutput,
 };
@@ -42,7 +41,6 @@ macro_rules! gone {
 nothing! {
     accelerate(GetBucketAccelerateConfigurationInput) -> GetBucketAccelerateConfigurationOutput;
     logging(GetBucketLoggingInput) -> GetBucketLoggingOutput;
-    notification(GetBucketNotificationConfigurationInput) -> GetBucketNotificationConfigurationOutput;
 }
 
 gone! {

@@ -1,5 +1,6 @@
 //! Whether and how a node serves S3.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::fmt::{self, Write};
 use std::io::ErrorKind;
@@ -11,6 +12,7 @@ use clap::Args;
 use slotcast_lab::InputError;
 use slotcast_node::access::{Keys, KeysError};
 use slotcast_node::http::Gateway;
+use slotcast_node::{Webhook, WebhookConfig};
 use slotcast_s3::{GatewayConfig, bucket_for_s3};
 
 use crate::failure::Failure;
@@ -37,6 +39,18 @@ pub(crate) struct S3Options {
     /// times
     #[arg(long = "s3-domain", value_name = "DOMAIN", value_parser = domain)]
     domains: Vec<String>,
+
+    /// Who can be told what happens to objects, as in `log=https://log.example.org/in,token=FILE,ca=FILE`; may be given several
+    /// times, and all nodes of a cluster have the same. See docs/operate/notifications.md
+    #[arg(
+        long = "webhook",
+        value_name = "NAME=URL[,token=FILE][,ca=FILE]",
+        env = "SLOTCAST_WEBHOOK",
+        hide_env_values = true,
+        value_delimiter = ' ',
+        value_parser = WebhookConfig::read
+    )]
+    webhooks: Vec<WebhookConfig>,
 }
 
 fn domain(text: &str) -> Result<String, String> {
@@ -143,6 +157,23 @@ impl Root {
 }
 
 impl S3Options {
+    /// Who can be told what happens to objects.
+    ///
+    /// # Errors
+    /// If two have one name, or one cannot be used.
+    pub(crate) fn webhooks(&self) -> Result<Vec<Webhook>, Failure> {
+        let help = "a webhook is given as --webhook NAME=URL";
+        let names: BTreeSet<&str> = self.webhooks.iter().map(|of| &of.name[..]).collect();
+        let mut found = Vec::new();
+        for config in &self.webhooks {
+            found.push(Webhook::new(config).map_err(|error| wrong(error, help))?);
+        }
+        match names.len() == found.len() {
+            true => Ok(found),
+            false => Err(wrong("two webhooks have the same name", help)),
+        }
+    }
+
     /// What is to be served, if anything.
     ///
     /// # Errors

@@ -198,7 +198,8 @@ impl SecurityOptions {
         };
         let open = |path: &PathBuf| Audit::open(path).map_err(|error| failed(path, error));
         let audit = self.audit.as_ref().map(open).transpose()?;
-        Ok((Front { listener, gateways, access, tls, audit, transforms: 0 }, about))
+        let webhooks = s3.webhooks()?;
+        Ok((Front { listener, gateways, access, tls, audit, transforms: 0, webhooks }, about))
     }
 }
 

@@ -1,9 +1,10 @@
 //! `slotcast status`.
 
+use std::fmt::Write;
 use std::process::ExitCode;
 
 use clap::Args;
-use slotcast_node::status::{NetworkStatus, NodeStatus};
+use slotcast_node::status::{NetworkStatus, NodeStatus, NotificationStatus};
 use slotcast_units::{Size, Span};
 
 use super::client::{Client, NodeOption};
@@ -67,10 +68,35 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         }
     }
     print(&format!("{}\n{}\n", repair(&status), cluster(&status)))?;
+    if let Some(notifications) = &status.notifications {
+        print(&format!("{}\n", told(notifications)))?;
+    }
     if let Some(network) = &status.network {
         print(&format!("\n{}\n", peers(network)))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How whoever wants to know is told what happens to objects.
+fn told(notifications: &NotificationStatus) -> String {
+    let mut text = format!("notifications: {} wait", notifications.waiting);
+    if notifications.refused > 0 {
+        let _ = write!(text, ", {} changes were told to nobody", notifications.refused);
+    }
+    for of in &notifications.webhooks {
+        let name = &of.webhook;
+        let _ = write!(text, "; {name} took {}", of.delivered);
+        if of.failed_attempts > 0 {
+            let _ = write!(text, ", {} attempts failed", of.failed_attempts);
+        }
+        if of.given_up > 0 {
+            let _ = write!(text, ", {} were given up", of.given_up);
+        }
+        if of.oldest_seconds > 0 {
+            let _ = write!(text, ", the oldest waits for {} s", of.oldest_seconds);
+        }
+    }
+    text
 }
 
 /// What is known of the whole cluster.

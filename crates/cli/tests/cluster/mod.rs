@@ -37,6 +37,8 @@ pub(crate) struct Cluster {
     nodes: Vec<Option<Node>>,
     /// Programs of nodes that are not the one under test.
     binaries: BTreeMap<usize, PathBuf>,
+    /// Further arguments of nodes.
+    arguments: BTreeMap<usize, Vec<String>>,
 }
 
 struct Node {
@@ -95,7 +97,8 @@ impl Cluster {
         fs::write(&path, key.stdout).expect("room");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("it is ours");
         let nodes = hosts.iter().map(|_| None).collect();
-        Cluster { folder: folder.to_path_buf(), hosts, nodes, binaries: BTreeMap::new() }
+        let (binaries, arguments) = (BTreeMap::new(), BTreeMap::new());
+        Cluster { folder: folder.to_path_buf(), hosts, nodes, binaries, arguments }
     }
 
     /// Three running nodes with a target each, and two replicas; with their map in etcd, if it is given.
@@ -148,6 +151,7 @@ impl Cluster {
             .args(["serve", "--config"])
             .arg(self.folder.join(format!("node-{node}.toml")))
             .args(["--log-format", "json"])
+            .args(self.arguments.get(&node).into_iter().flatten())
             .stdout(Stdio::piped())
             .stderr(log)
             .spawn()
@@ -163,6 +167,12 @@ impl Cluster {
     pub(crate) fn start_all(&mut self) {
         (0..self.hosts.len()).for_each(|node| self.start(node));
         (0..self.hosts.len()).for_each(|node| self.wait_for_peers(node, self.hosts.len() - 1));
+    }
+
+    /// Lets `node` have further arguments from its next start on.
+    pub(crate) fn serve_with(&mut self, node: usize, arguments: &[&str]) {
+        let arguments = arguments.iter().map(|one| (*one).to_owned()).collect();
+        self.arguments.insert(node, arguments);
     }
 
     /// Lets `node` be of another program from its next start on, or of the one under test.

@@ -19,7 +19,7 @@ use crate::access::secret_file::{self, SecretFileError};
 const CONNECT: Duration = Duration::from_secs(2);
 
 /// Where Debian and others keep the certificates that everybody believes.
-const SYSTEM_CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
+pub(crate) const SYSTEM_CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
 /// An agent, and what etcd knows its user by; made when they are needed, and anew after a failure, so that new
 /// certificates and passwords are taken.
@@ -140,7 +140,7 @@ fn tls_config(tls: &EtcdTls) -> Result<TlsConfig, String> {
         .build())
 }
 
-fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>, String> {
+pub(crate) fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>, String> {
     let name = path.display();
     let text = std::fs::read(path).map_err(|error| format!("`{name}`: {error}"))?;
     let mut found = Vec::new();

@@ -16,6 +16,7 @@ mod map_source;
 mod map_voters;
 mod node_file;
 
+pub(crate) use self::etcd_session::{SYSTEM_CERTIFICATES, certificates};
 pub use changing::ChangeError;
 pub use error::FileError;
 pub use etcd::{Etcd, EtcdError, Stored};

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use slotcast_object::list::{self, Part};
+use slotcast_object::notification::EventKind;
 use slotcast_object::{Body, Condition, Name, Object, Versioning};
 use slotcast_protocol::Claim;
 use slotcast_store::Content;
@@ -62,7 +63,8 @@ impl Store {
 
     async fn put(&self, encrypt: Encrypt, content: &[u8]) -> Result<StoredObject, ObjectError> {
         let (key, condition) = (new_key()?, Condition::Always);
-        let put = PutObject { key, condition, object: Object::default(), seal: None, encrypt };
+        let (object, cause) = (Object::default(), EventKind::CreatedPut.into());
+        let put = PutObject { key, condition, object, seal: None, encrypt, cause };
         let pieces = [Ok::<_, String>(Bytes::copy_from_slice(content))];
         let incoming = Incoming { length: Some(content.len() as u64), buffered: 0 };
         let name = Name::new("a").expect("a name");
@@ -144,7 +146,8 @@ async fn keys_are_needed_to_store_and_to_read() {
     let copy = |customer, encrypt| {
         let (key, condition) = (new_key().expect("random"), Condition::Always);
         let from = CopyFrom { bucket: &store.bucket, object: &object, customer };
-        let put = PutObject { key, condition, object: object.clone(), seal: None, encrypt };
+        let (object, cause) = (object.clone(), EventKind::CreatedPut.into());
+        let put = PutObject { key, condition, object, seal: None, encrypt, cause };
         store.objects.copy((&store.bucket, &name), (from, put))
     };
     let copied = copy(None, Encrypt::AsBucket).await.expect("it is copied").object;

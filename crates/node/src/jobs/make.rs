@@ -3,6 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, stream};
 use slotcast_job::{Answer, Item, JobText, Kind, Make, Place, Source, Transform};
+use slotcast_object::notification::EventKind;
 use slotcast_object::{Body, Name, Object, Outcome};
 
 use super::carry::Carrier;
@@ -113,6 +114,7 @@ impl Carrier {
     ) -> Result<u64, ObjectError> {
         let bucket = self.bucket(&text.from.bucket).await?;
         let change = Change::new(make.key, make.condition);
+        let change = (change, EventKind::RemovedDelete.into());
         let done = self.objects.delete((&bucket, &Name::new(name)?), None, change).await?;
         match done {
             Outcome::Deleted(_) | Outcome::NothingToDelete => Ok(source.size),
@@ -208,7 +210,8 @@ impl Carrier {
     ) -> Result<u64, ObjectError> {
         let Make { key, condition, .. } = make;
         let object = Object { modified: now_ms(), ..Object::default() };
-        let put = PutObject { key, condition, object, seal: None, encrypt };
+        let cause = EventKind::CreatedPut.into();
+        let put = PutObject { key, condition, object, seal: None, encrypt, cause };
         let mut output = std::pin::pin!(output.fuse());
         let mut first = BytesMut::new();
         let mut is_all = false;

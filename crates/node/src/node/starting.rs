@@ -455,6 +455,7 @@ impl Node {
             host_names: HostNames::new(&[]),
             believed: Mutex::default(),
             master_keys: OnceLock::new(),
+            notifications: OnceLock::new(),
             _register: register,
         };
         if let Some(file) = file {

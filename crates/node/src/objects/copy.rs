@@ -9,9 +9,10 @@ use slotcast_object::{
     Body, Bucket, Checksums, Condition, Name, Object, RequestKey, VersionId, Versioning,
 };
 
-use slotcast_object::client::{certain, name_object};
+use slotcast_object::client::certain;
+use slotcast_object::notification::EventKind;
 
-use super::put::{MAX_INLINE_OF_VERSIONS, Seal, StoredObject, sealed};
+use super::put::{MAX_INLINE_OF_VERSIONS, Seal, StoredObject, name_and_tell, sealed};
 use super::{FoundBucket, FoundObject, PutObject, Result, find, now_ms, put};
 use crate::body_memory::BodyMemory;
 use crate::content_read::Found;
@@ -19,6 +20,7 @@ use crate::content_stream::{ContentError, Plan};
 use crate::digests::{Checksum, Digests};
 use crate::encryption::{self, CustomerKey, Encrypt, Encryption};
 use crate::node::Node;
+use crate::notifications::Announcing;
 
 /// What is to be copied, and how.
 #[derive(Debug)]
@@ -58,7 +60,8 @@ pub(crate) async fn copy(
     let object =
         Object { modified: now_ms(), retention: None, legal_hold: false, ..found.object.clone() };
     let from = CopyFrom { bucket: from, object: &found.object, customer: None };
-    let put_object = PutObject { key, condition, object, seal: None, encrypt: Encrypt::AsBucket };
+    let (encrypt, cause) = (Encrypt::AsBucket, EventKind::CreatedCopy.into());
+    let put_object = PutObject { key, condition, object, seal: None, encrypt, cause };
     let stored = place_copy(node, memory, (bucket, name), (from, put_object), plan).await?;
     Ok((stored, found))
 }
@@ -101,7 +104,7 @@ pub(super) async fn place_copy(
     (from, put_object): (CopyFrom<'_>, PutObject),
     plan: Plan,
 ) -> Result<StoredObject> {
-    let PutObject { key, condition, mut object, seal, encrypt } = put_object;
+    let PutObject { key, condition, mut object, seal, encrypt, cause } = put_object;
     // One that is only believed may encrypt by now.
     let bucket = &certain(node, bucket).await?;
     let body = &from.object.body;
@@ -119,11 +122,11 @@ pub(super) async fn place_copy(
     if is_as_wanted && keeps {
         object.body = body.clone();
         sealed(seal, &mut object, None)?;
-        let (version, bucket) =
-            name_object(node, (bucket, name), &object, (key, condition)).await?;
-        return Ok(StoredObject { version, object, versioning: bucket.bucket.versioning });
+        let announcing = Announcing::new(node, (name, None), key, &cause);
+        let how = (key, condition);
+        return name_and_tell(node, (bucket, name), object, how, announcing).await;
     }
-    let put_object = PutObject { key, condition, object, seal, encrypt };
+    let put_object = PutObject { key, condition, object, seal, encrypt, cause };
     store_again((node, memory), (bucket, name), (from, put_object), (keeps, plan)).await
 }
 
@@ -134,7 +137,7 @@ async fn store_again(
     (from, put_object): (CopyFrom<'_>, PutObject),
     (keeps, plan): (bool, Plan),
 ) -> Result<StoredObject> {
-    let PutObject { key, condition, mut object, seal, encrypt } = put_object;
+    let PutObject { key, condition, mut object, seal, encrypt, cause } = put_object;
     let encryption = Encryption::of(from.object);
     if keeps && encryption.is_some() && object.parts == 0 {
         // It is cut as it was.
@@ -142,7 +145,8 @@ async fn store_again(
         let length = found.length();
         let chunk_size = encryption::FRAME as usize;
         let plan = Plan { length: Some(length), max_length: length, chunk_size, ..plan };
-        let put_object = PutObject { key, condition, object, seal, encrypt: Encrypt::Done };
+        let encrypt = Encrypt::Done;
+        let put_object = PutObject { key, condition, object, seal, encrypt, cause };
         let content = found.read((node, memory), 0..length).await?.boxed();
         let content = let_go(content, length).await?;
         return put(node, memory, place, put_object, plan, content).await;
@@ -164,7 +168,7 @@ async fn store_again(
     let content = encryption::read((node, memory), from.object, customer, all).await?;
     let content = let_go(content, object.size).await?;
     if keeps && encryption.is_none() {
-        let put_object = PutObject { key, condition, object, seal, encrypt };
+        let put_object = PutObject { key, condition, object, seal, encrypt, cause };
         return put(node, memory, place, put_object, plan, content).await;
     }
     // The MD5 that is known may be none, or stand for one.
@@ -179,6 +183,7 @@ async fn store_again(
         object.checksums.md5 = md5.lock().unwrap_or_else(PoisonError::into_inner).finish().md5;
         seal.map_or(Ok(()), |seal| seal(object))
     });
-    let put_object = PutObject { key, condition, object, seal: Some(seal), encrypt };
+    let seal = Some(seal);
+    let put_object = PutObject { key, condition, object, seal, encrypt, cause };
     put(node, memory, place, put_object, plan, content).await
 }

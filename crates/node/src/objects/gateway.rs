@@ -24,6 +24,7 @@ use crate::encryption::{self, CustomerKey, Encrypt, Encryption, EncryptionError}
 use crate::http::CHUNK_SIZE;
 use crate::limits::Serving;
 use crate::node::Node;
+use crate::notifications::Cause;
 
 /// The buckets and objects of a cluster, as one of its nodes serves them. Clones are the same.
 ///
@@ -74,6 +75,8 @@ pub struct Whole<'a> {
     pub condition: Condition,
     /// All that is said of the object but its content and its size.
     pub object: Object,
+    /// As what those are told of it who want to know.
+    pub cause: Cause,
 }
 
 impl Objects {
@@ -249,23 +252,46 @@ impl Objects {
         &self,
         (bucket, name): (&FoundBucket, &Name),
         version: Option<VersionId>,
-        change: Change,
+        (change, cause): (Change, Cause),
     ) -> Result<Outcome> {
-        super::delete(&*self.node, bucket, name, version, change).await
+        super::delete(&self.node, (bucket, name), version, (change, cause)).await
     }
 
-    /// Changes what is said of a version beside its content, in place.
+    /// Changes what is said of a version beside its content, in place; those are told of it who want to know, if there is a
+    /// cause.
     ///
     /// # Errors
     /// If there is no such version, its lock would be weakened, or too few voters answer.
     pub async fn amend(
         &self,
-        (bucket, name): (&FoundBucket, &Name),
+        place: (&FoundBucket, &Name),
         version: Option<VersionId>,
-        when: Change,
+        when: (Change, Option<Cause>),
         change: impl Fn(&mut Object),
     ) -> Result<FoundObject> {
-        super::amend(&*self.node, bucket, name, version, when, change).await
+        super::amend(&self.node, place, version, when, change).await
+    }
+
+    /// Tells a webhook that a bucket is going to tell it something; `request` is the number of the request that says so.
+    ///
+    /// # Errors
+    /// If there is no such webhook, or it does not take that; why.
+    pub async fn test_webhook(
+        &self,
+        webhook: &str,
+        (bucket, request): (&Name, &str),
+    ) -> std::result::Result<(), String> {
+        match self.node.notifications() {
+            Some(notifications) => {
+                notifications.test(webhook, (bucket, request, super::now_ms())).await
+            }
+            None => Err("the node is not served yet".into()),
+        }
+    }
+
+    /// Whether there is a webhook of this name.
+    pub fn has_webhook(&self, webhook: &str) -> bool {
+        self.node.notifications().is_some_and(|notifications| notifications.has(webhook))
     }
 
     /// These bytes of the content of an object; with the key of a customer where it is encrypted with one. The first piece is

@@ -3,6 +3,7 @@
 //! What a request does one after another is decided in [`slotcast_object::client`]; here are what carries it out, and the
 //! content.
 
+mod change;
 mod copy;
 mod gateway;
 mod put;
@@ -12,19 +13,20 @@ mod tests;
 mod uploads;
 
 pub(crate) use slotcast_object::client::{
-    BelievedBuckets, amend, amend_bucket, believed, bucket, bucket_of, buckets, check_metadata,
-    delete, find, list, listing_of, read, remove_bucket, set_versioning, update, within,
+    BelievedBuckets, amend_bucket, believed, bucket, bucket_of, buckets, check_metadata, find,
+    list, listing_of, read, remove_bucket, set_versioning, update, within,
 };
 pub use slotcast_object::client::{
     Change, FoundBucket, FoundObject, FoundPart, FoundUpload, Listing, NewBucket, text_of,
     version_of,
 };
 
+pub(crate) use self::change::{amend, delete};
 pub use self::copy::CopyFrom;
 pub(crate) use self::copy::{CopyObject, copy};
 pub use self::gateway::{Incoming, NewPart, Objects, Whole};
 pub(crate) use self::put::put;
-pub use self::put::{PutObject, Seal, Sealed, StoredObject};
+pub use self::put::{PutObject, Seal, Sealed, StoredObject, entity_tag};
 pub(crate) use self::service::make_bucket;
 pub use self::service::{new_key, now_ms};
 pub(crate) use self::uploads::{abort, list as list_uploads};

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use bytes::{Bytes, BytesMut};
+use data_encoding::HEXLOWER;
+use futures_util::future::try_join;
 use futures_util::{Stream, StreamExt};
 use slotcast_object::{
     Address, Body, Condition, Entry, MAX_INLINE, Name, Object, Operation, Permit, Request,
@@ -12,7 +14,7 @@ use slotcast_object::{
 use slotcast_store::Content;
 
 use slotcast_object::client::{
-    Relies, certain, change_in, changed, check_metadata, name_object, stored, update,
+    Relies, certain, change_in, changed, check_metadata, name_in, stored, update,
 };
 
 use super::{FoundBucket, ObjectError, Result, now_ms};
@@ -20,6 +22,7 @@ use crate::body_memory::BodyMemory;
 use crate::content_stream::{self, ContentError, Plan};
 use crate::encryption::{self, CustomerKey, Encrypt};
 use crate::node::Node;
+use crate::notifications::{Announcing, Cause};
 
 /// What a client says of an object that it puts.
 pub struct PutObject {
@@ -33,6 +36,8 @@ pub struct PutObject {
     pub seal: Option<Seal>,
     /// How its content is to be encrypted.
     pub encrypt: Encrypt,
+    /// As what those are told of it who want to know.
+    pub cause: Cause,
 }
 
 /// Completes what is said of an object whose content has come, and refuses it if that is not what was announced.
@@ -76,6 +81,50 @@ pub struct StoredObject {
     pub versioning: Versioning,
 }
 
+/// The entity tag of an object. Of what was put with its MD5 it is that, in parts with their number; of all else, which native
+/// HTTP has put, it is made of a hash of the content, and has the form of that of one part, so that no client takes it for an
+/// MD5.
+pub fn entity_tag(object: &Object) -> String {
+    match (object.checksums.md5, object.parts) {
+        (Some(md5), 0) => HEXLOWER.encode(&md5),
+        (Some(md5), parts) => format!("{}-{parts}", HEXLOWER.encode(&md5)),
+        (None, _) => format!("{}-1", HEXLOWER.encode(&object.body.hash()[..16])),
+    }
+}
+
+/// Tells what became of a put, to those who want to know.
+pub(super) async fn told(
+    announcing: Announcing<'_>,
+    stored: Result<StoredObject>,
+) -> Result<StoredObject> {
+    let what = stored.as_ref();
+    let what = what.map(|of| (of.version, of.versioning == Versioning::On, &of.object));
+    announcing.stored(what).await;
+    stored
+}
+
+/// Names an object whose content is stored, and tells it to those who want to know.
+pub(super) async fn name_and_tell(
+    node: &Node,
+    (bucket, name): (&FoundBucket, &Name),
+    object: Object,
+    how: (RequestKey, Condition),
+    announcing: Announcing<'_>,
+) -> Result<StoredObject> {
+    let (it, before) = (&object, &announcing);
+    let name_it = |bucket: FoundBucket| async move {
+        before.before(&bucket).await?;
+        name_in(node, (&bucket, name), it, how).await
+    };
+    let named = change_in(node, (bucket, Relies::OnBucket), name_it).await;
+    let stored = named.map(|(version, bucket)| StoredObject {
+        version,
+        object,
+        versioning: bucket.bucket.versioning,
+    });
+    told(announcing, stored).await
+}
+
 /// Stores content under a name. Short content travels in the register of the name; of what is one chunk the register is
 /// prepared while the chunk is on its way.
 pub(crate) async fn put<E: std::fmt::Display>(
@@ -86,27 +135,36 @@ pub(crate) async fn put<E: std::fmt::Display>(
     plan: Plan,
     content: impl Stream<Item = std::result::Result<Bytes, E>>,
 ) -> Result<StoredObject> {
-    let PutObject { key, condition, mut object, seal, encrypt } = put;
+    let PutObject { key, condition, mut object, seal, encrypt, cause } = put;
+    let announcing = Announcing::new(node, (name, None), key, &cause);
     // Of what is encrypted already it is known how long the content is.
     let size = matches!(encrypt, Encrypt::Done).then_some(object.size);
     if let Some(length) = plan.length.filter(|length| *length <= plan.chunk_size as u64) {
         // What is encrypted is there twice.
         let is_encrypted = encrypt.customer().is_some() || encrypt.is_by_server(&bucket.bucket);
         let needs = if is_encrypted { 2 * length } else { length } + plan.buffered;
-        let lease = memory.take(needs).await.map_err(ContentError::from)?;
-        let bytes = collect(plan, length, content).await?;
-        object.size = size.unwrap_or(bytes.len() as u64);
-        sealed(seal, &mut object, encrypt.customer())?;
-        let (hashed, replicas) = (OnceLock::new(), plan.replicas);
-        let put_as = |bucket: FoundBucket| {
-            let what = (&object, (&bytes, &hashed), &encrypt);
-            let how = (key, condition, replicas);
-            async move { put_short(node, (&bucket, name), what, how).await }
+        let put_it = async {
+            let lease = memory.take(needs).await.map_err(ContentError::from)?;
+            let content = async { Ok(collect(plan, length, content).await?) };
+            // It is announced while it comes.
+            let (bytes, ()) = try_join(content, announcing.before(bucket)).await?;
+            object.size = size.unwrap_or(bytes.len() as u64);
+            sealed(seal, &mut object, encrypt.customer())?;
+            let (hashed, replicas) = (OnceLock::new(), plan.replicas);
+            let (object, bytes, hashed, encrypt) = (&object, &bytes, &hashed, &encrypt);
+            let announcing = &announcing;
+            let put_as = |bucket: FoundBucket| async move {
+                announcing.before(&bucket).await?;
+                let what = (object, (bytes, hashed), encrypt);
+                put_short(node, (&bucket, name), what, (key, condition, replicas)).await
+            };
+            let place = (bucket, Relies::OnName);
+            let ((version, object), bucket) = change_in(node, place, put_as).await?;
+            drop(lease);
+            Ok(StoredObject { version, object, versioning: bucket.bucket.versioning })
         };
-        let place = (bucket, Relies::OnName);
-        let ((version, object), bucket) = change_in(node, place, put_as).await?;
-        drop(lease);
-        return Ok(StoredObject { version, object, versioning: bucket.bucket.versioning });
+        let stored = put_it.await;
+        return told(announcing, stored).await;
     }
     // It is on its way for longer than it takes to read the bucket.
     let bucket = certain(node, bucket).await?;
@@ -114,12 +172,17 @@ pub(crate) async fn put<E: std::fmt::Display>(
     let object_key =
         encrypt.begin(node, &bucket.bucket, &mut object).map_err(ContentError::from)?;
     let key_of_all = (object_key.as_ref(), 0);
-    let stored = encryption::store(node, memory, key_of_all, plan, content).await?;
+    let store = async { Ok(encryption::store(node, memory, key_of_all, plan, content).await?) };
+    let stored = match try_join(store, announcing.before(&bucket)).await {
+        Ok((stored, ())) => stored,
+        Err(error) => return told(announcing, Err(error)).await,
+    };
     object.size = size.unwrap_or(stored.length);
     object.body = body_at(stored.address);
-    sealed(seal, &mut object, encrypt.customer())?;
-    let (version, bucket) = name_object(node, (&bucket, name), &object, (key, condition)).await?;
-    Ok(StoredObject { version, object, versioning: bucket.bucket.versioning })
+    if let Err(error) = sealed(seal, &mut object, encrypt.customer()) {
+        return told(announcing, Err(error)).await;
+    }
+    name_and_tell(node, (&bucket, name), object, (key, condition), announcing).await
 }
 
 /// Stores content of at most one chunk as its bucket says.

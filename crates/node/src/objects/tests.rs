@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream;
 use slotcast_object::client::{NameService, seal, update};
+use slotcast_object::notification::EventKind;
 use slotcast_object::{Condition, From, Name, NameFailure, Object, Versioning};
 use tokio::time::timeout;
 
@@ -42,6 +43,7 @@ async fn put(objects: &Objects, name: &Name, length: usize) -> Result<StoredObje
             object: Object::default(),
             seal: None,
             encrypt: Encrypt::AsBucket,
+            cause: EventKind::CreatedPut.into(),
         };
         let content = stream::iter([Ok::<_, String>(Bytes::from(vec![7; length]))]);
         let incoming = Incoming { length: Some(length as u64), buffered: 0 };

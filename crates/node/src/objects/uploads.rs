@@ -4,19 +4,20 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::Stream;
-use slotcast_object::client::{self, Completion, certain};
+use slotcast_object::client::{self, certain, check_metadata};
 use slotcast_object::list::{self, Part};
 use slotcast_object::{Address, Body, Bucket, Listed, Name, Object, RequestKey, VersionId};
 use slotcast_protocol::{ChunkId, Claim};
 use slotcast_store::Content;
 
 use super::gateway::NewPart;
-use super::put::{body_at, sealed};
+use super::put::{body_at, name_and_tell, sealed};
 use super::{FoundBucket, FoundPart, FoundUpload, Listing, ObjectError, Result, Whole, now_ms};
 use crate::body_memory::BodyMemory;
 use crate::content_stream::{ContentError, Plan, meaning};
 use crate::encryption::{self, CustomerKey, Encrypt, Encryption};
 use crate::node::Node;
+use crate::notifications::Announcing;
 
 pub(super) async fn begin(
     node: &Node,
@@ -104,7 +105,7 @@ pub(super) async fn complete(
     (bucket, name): (&FoundBucket, &Name),
     whole: Whole<'_>,
 ) -> Result<(VersionId, Object)> {
-    let Whole { upload, parts, key, condition, mut object } = whole;
+    let Whole { upload, parts, key, condition, mut object, cause } = whole;
     let is_encrypted = Encryption::of(&object).is_some();
     object.body = body_of(node, &bucket.bucket, (parts, is_encrypted)).await?;
     object.size = parts.iter().map(|part| part.object.size).sum();
@@ -114,9 +115,13 @@ pub(super) async fn complete(
     let upload = upload.version;
     // It is ended also if nobody waits for that any more.
     let complete = async move {
-        let completion = Completion { key, condition, object: &object };
-        let version = client::complete(&*node, (&bucket, &name), upload, completion).await?;
-        Ok((version, object))
+        check_metadata(&object)?;
+        let announcing = Announcing::new(&node, (&name, None), key, &cause);
+        let place = (&bucket, &name);
+        let stored = name_and_tell(&node, place, object, (key, condition), announcing).await?;
+        // What is not ended is later, by whoever lists uploads.
+        let _ = client::end_upload(&*node, place, upload).await;
+        Ok((stored.version, stored.object))
     };
     tokio::spawn(complete).await.unwrap_or_else(|_| Err(ObjectError::stopped()))
 }

@@ -8,6 +8,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
+use slotcast_object::notification::EventKind;
 use slotcast_object::{Object, Outcome};
 use slotcast_protocol::Claim;
 
@@ -93,7 +94,8 @@ pub(super) async fn put_object(
         let announced = Announced::of(&headers)?;
         let bucket = objects::believed(node, &bucket_name).await?;
         let (content, seal) = announced.pass(body.into_data_stream());
-        let put = PutObject { key, condition, object, seal, encrypt: Encrypt::AsBucket };
+        let (encrypt, cause) = (Encrypt::AsBucket, EventKind::CreatedPut.into());
+        let put = PutObject { key, condition, object, seal, encrypt, cause };
         let put = objects::put(node, memory, (&bucket, &object_name), put, plan, content).await;
         put.map(|stored| (stored.version, stored.object, None))
     };
@@ -211,9 +213,10 @@ pub(super) async fn delete_object(
 ) -> Result<Json<DeleteAnswer>, Problem> {
     let version = version(query.version.as_deref())?;
     let change = Change::new(request_key(&headers)?, condition(&headers)?);
+    let change = (change, EventKind::RemovedDelete.into());
     let bucket = objects::bucket(&node, &name(bucket)?).await?;
     let name = name(object_name)?;
-    let (deleted, marker) = match objects::delete(&node, &bucket, &name, version, change).await? {
+    let (deleted, marker) = match objects::delete(&node, (&bucket, &name), version, change).await? {
         Outcome::Deleted(marker) => (true, marker),
         _ => (false, None),
     };
@@ -262,8 +265,12 @@ pub(super) async fn patch_object(
             }
         }
     };
-    let when = Change::new(key, condition);
-    let found = objects::amend(&node, &bucket, &name, version, when, change).await?;
+    let cause = patch.tags.as_ref().map(|tags| match tags {
+        Some(_) => EventKind::TaggingPut.into(),
+        None => EventKind::TaggingDelete.into(),
+    });
+    let when = (Change::new(key, condition), cause);
+    let found = objects::amend(&node, (&bucket, &name), version, when, change).await?;
     let tag = super::tag(found.version);
     let replicas = bucket.bucket.replicas;
     let answer = ObjectDescription::of(name.to_string(), found, replicas);
