@@ -102,7 +102,8 @@ fn expressions(dashboard: &Value) -> Vec<String> {
 /// What a node says that is a whole cluster, when it has conducted a round of the collection and knows its jobs.
 fn of_one_process(metrics: &mut Metrics) {
     let folder = tempfile::tempdir().expect("a folder");
-    let served = Served::start(&folder.path().join("data"), &[]);
+    let webhook = ["--webhook", "hook=http://127.0.0.1:9/"];
+    let served = Served::start(&folder.path().join("data"), &webhook);
     served.says(&["mb", "slot://b"]);
     assert_eq!(served.ask("PUT /v2/b/x", "", &content(5000, 1)).status(), 200);
     served.says(&["gc", "run"]);
