@@ -173,7 +173,7 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/simulate/claims.md");
         let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let docs = one_line(&std::fs::read_to_string(path).expect("docs/simulate/claims.md"));
-        for evaluation in crate::catalogue::evaluations() {
+        for evaluation in slotcast_catalogue::evaluations() {
             for said in evaluation.statements {
                 let words = format!("“{}” ({}). Scope: {}. *", said.words, said.place, said.scope);
                 assert!(docs.contains(&one_line(&words)), "{}: {words}", evaluation.name);

@@ -6,10 +6,10 @@ use clap::Args;
 use slotcast_lab::InputError;
 use slotcast_lab::setting::{Described, Kind, Settings, needed};
 
-use crate::catalogue::{model, models};
 use crate::failure::Outcome;
 use crate::list;
 use crate::output::print;
+use slotcast_catalogue::{model, models};
 
 /// Explain one setting: unit, range, default and where that comes from
 #[derive(Debug, Args)]

@@ -5,7 +5,6 @@
     reason = "ring 3 reads files and clocks"
 )]
 
-mod catalogue;
 mod chart;
 mod claims_page;
 mod compare;

@@ -5,10 +5,9 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
-use slotcast_lab::{Evaluation, InputError, Outcome as Found, Prepared, ReproduceReport, Runner};
+use slotcast_lab::{Outcome as Found, Prepared, ReproduceReport, Runner};
 
 use crate::VERSION;
-use crate::catalogue;
 use crate::claims_page;
 use crate::failure::{Failure, Outcome};
 use crate::format::{counted, figure, text_table};
@@ -156,30 +155,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 }
 
 fn prepare(arguments: &Arguments) -> Result<Vec<Prepared>, Failure> {
-    let wanted: Vec<&'static Evaluation> = if arguments.names.is_empty() {
-        catalogue::evaluations().filter(|known| arguments.all || known.by_default).collect()
-    } else {
-        arguments.names.iter().map(|name| named(name)).collect::<Result<_, _>>()?
-    };
     let mut overrides = arguments.set.clone();
     overrides.extend(arguments.seeds.map(|count| format!("seeds.count={count}")));
-    let prepared = wanted.into_iter().map(|evaluation| evaluation.prepare(&overrides));
-    Ok(prepared.collect::<Result<_, _>>()?)
-}
-
-fn named(name: &str) -> Result<&'static Evaluation, Box<InputError>> {
-    catalogue::find(name).map_err(|near| {
-        let help = match near {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "`slotcast reproduce --list` shows the evaluations".into(),
-        };
-        InputError::plain(format!("there is no evaluation `{name}`")).with_help(Some(help))
-    })
+    Ok(slotcast_catalogue::prepare(&arguments.names, arguments.all, &overrides)?)
 }
 
 fn listed() -> String {
     let mut table = text_table(&["name", "by default", "what it repeats", "experiments"]);
-    for evaluation in catalogue::evaluations() {
+    for evaluation in slotcast_catalogue::evaluations() {
         let files: Vec<_> = evaluation.parts.iter().map(|part| part.file).collect();
         let by_default = if evaluation.by_default { "yes" } else { "no" };
         table.add_row([evaluation.name, by_default, evaluation.title, &files.join("\n")]);

@@ -81,6 +81,7 @@ pub(crate) const CRATES: &[Crate] = &[
     row("slotcast-networks", "studies/networks", 3, Part::Study),
     row("slotcast-lustre", "studies/lustre", 3, Part::Study),
     row("slotcast-report", "crates/report", 3, Part::Lab),
+    row("slotcast-catalogue", "crates/catalogue", 3, Part::Binary),
     row("slotcast", "crates/cli", 3, Part::Binary),
 ];
 
