@@ -17,6 +17,7 @@
 //! * [`Metrics`] are figures over the seeds, each an [`Estimate`] with its 95 % confidence interval.
 //! * [`Comparison`] holds two results against each other, seed by seed where they share seeds.
 //! * [`sweep`] keeps every finished run in a folder, resumes an interrupted sweep, and finds the knee.
+//! * [`Cancelled`] ends runs that are under way.
 //! * [`tune`] searches for the settings that make a metric best, within limits.
 //! * [`Evaluation`] is a published evaluation; [`Prepared::run`] repeats it.
 //! * [`SimReport`] and [`ReproduceReport`] are the documented JSON of both.
@@ -59,6 +60,7 @@
     reason = "ring 3 reads files and clocks"
 )]
 
+mod cancel;
 mod comparison;
 mod configuration;
 mod cost;
@@ -86,6 +88,7 @@ mod theory;
 pub mod tune;
 mod warmup;
 
+pub use cancel::Cancelled;
 pub use comparison::{
     Compared, Comparison, Judgement, MetricComparison, PointComparison, SettingDifference, Verdict,
 };

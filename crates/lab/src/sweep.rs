@@ -26,6 +26,7 @@ pub use knee::{Knee, KneeOf, Verdict};
 pub use report::SweepReport;
 pub use results::Results;
 
+use crate::cancel::Cancelled;
 use crate::configuration::Configuration;
 use crate::experiment::Experiment;
 use crate::input_error::InputError;
@@ -130,7 +131,8 @@ impl<'a> Sweep<'a> {
         let jobs = Arc::new(self.missing());
         let halt = Arc::new(AtomicBool::new(false));
         let units = Arc::new(AtomicU64::new(0));
-        let finished = start(runner, &jobs, &[stop, &halt], &units);
+        let enough = Arc::new([Arc::clone(stop), Arc::clone(&halt)]);
+        let finished = start(runner, &jobs, &enough, &units);
 
         let total = self.runs();
         let mut tally = Tally::new(&self.keys, &self.results);
@@ -199,21 +201,22 @@ impl<'a> Sweep<'a> {
 fn start(
     runner: &Runner,
     jobs: &Arc<Vec<Job>>,
-    enough: &[&Arc<AtomicBool>],
+    enough: &Arc<[Arc<AtomicBool>; 2]>,
     units: &Arc<AtomicU64>,
 ) -> Receiver<(usize, Result<Execution, ScenarioError>)> {
     let next = Arc::new(AtomicUsize::new(0));
     let (sender, receiver) = mpsc::channel();
     for _ in 0..runner.threads().min(jobs.len()) {
         let (jobs, next, units) = (Arc::clone(jobs), Arc::clone(&next), Arc::clone(units));
-        let enough: Vec<_> = enough.iter().map(|flag| Arc::clone(flag)).collect();
-        let sender = sender.clone();
+        let (enough, sender) = (Arc::clone(enough), sender.clone());
         runner.spawn(move || {
-            while !enough.iter().any(|flag| flag.load(Ordering::Relaxed)) {
+            let is_enough = || enough.iter().any(|flag| flag.load(Ordering::Relaxed));
+            while !is_enough() {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(job) = jobs.get(index) else { return };
+                let Ok(run) = Cancelled::catch(|| job.execute(&units, &is_enough)) else { return };
                 // Nobody listens any more once the sweep has been given up.
-                if sender.send((index, job.execute(&units))).is_err() {
+                if sender.send((index, run)).is_err() {
                     return;
                 }
             }
@@ -261,8 +264,16 @@ struct Job {
 }
 
 impl Job {
-    fn execute(&self, units: &AtomicU64) -> Result<Execution, ScenarioError> {
+    /// Does it, unless it `is_enough` on the way.
+    fn execute(
+        &self,
+        units: &AtomicU64,
+        is_enough: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Execution, ScenarioError> {
         let progress = |done| {
+            if is_enough() {
+                Cancelled::throw();
+            }
             units.fetch_add(done, Ordering::Relaxed);
         };
         execute(&self.point.scenario, self.seed, Completions::Drop, &progress)
