@@ -7,9 +7,9 @@ use std::time::Duration;
 use clap::Args;
 use slotcast_lab::sweep::{
     Knee, KneeOf, Program, Results, Sweep, SweepEnd, SweepFindings, SweepProgress, SweepReport,
-    Verdict,
+    Verdict, check,
 };
-use slotcast_lab::{Cost, Execution, Experiment, InputError, Runner, Statistics};
+use slotcast_lab::{Cost, Execution, Experiment, InputError, Runner};
 
 use slotcast_units::Span;
 
@@ -150,21 +150,7 @@ fn read(arguments: &Arguments) -> Result<Experiment, Failure> {
     overrides.extend(arguments.seeds.map(|count| format!("seeds.count={count}")));
     overrides.extend(arguments.seed.map(|first| format!("seeds.first={first}")));
     let experiment = Experiment::from_file_with_axes(&arguments.file, &overrides, &arguments.axes)?;
-    let defaults = Statistics::default();
-    if experiment.statistics.warmup != defaults.warmup
-        || experiment.statistics.precision != defaults.precision
-    {
-        let message = "a sweep keeps single runs: it takes the warm-up and the number of seeds as they \
-                       are set, not `statistics.warmup` and `statistics.precision`";
-        let help = Some("`slotcast sim` runs the same file with them".into());
-        return Err(InputError::plain(message).with_help(help).into());
-    }
-    if !experiment.is_sweep {
-        let message = format!("`{}` sweeps nothing", arguments.file.display());
-        let help = "name what is to vary, such as `--axis workload.window=1..64*2`; \
-                    `slotcast sim` runs an experiment of one point";
-        return Err(InputError::plain(message).with_help(Some(help.into())).into());
-    }
+    check(&experiment, &arguments.file.display().to_string())?;
     Ok(experiment)
 }
 

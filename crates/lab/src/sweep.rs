@@ -1,10 +1,12 @@
 //! Sweeps that can be stopped and gone on with, and what is found along their axes.
 //!
 //! * [`Results`] is a folder in which every finished run is kept, so that it is never done again.
-//! * [`Sweep::run`] does the runs that are missing there.
+//! * [`Sweep::run`] does the runs that are missing there. Or other processes do them with [`run_of`], and
+//!   [`Sweep::keep`] takes what they found.
 //! * [`SweepFindings`] are the metrics on the grid of the axes, and [`Knee`]s name where more load
 //!   stops paying.
 
+mod elsewhere;
 mod findings;
 mod fingerprint;
 mod knee;
@@ -12,6 +14,7 @@ mod record;
 mod report;
 mod results;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -20,6 +23,7 @@ use std::time::Duration;
 
 use slotcast_sim::ScenarioError;
 
+pub use elsewhere::run_of;
 pub use findings::{AxisFindings, Line, MetricGrid, SweepFindings};
 pub use fingerprint::{Program, RunKey};
 pub use knee::{Knee, KneeOf, Verdict};
@@ -27,7 +31,7 @@ pub use report::SweepReport;
 pub use results::Results;
 
 use crate::cancel::Cancelled;
-use crate::configuration::Configuration;
+use crate::configuration::{Configuration, Statistics};
 use crate::experiment::Experiment;
 use crate::input_error::InputError;
 use crate::runner::{Completions, Execution, Runner, UNITS_PER_RUN, execute};
@@ -39,7 +43,7 @@ const BEAT: Duration = Duration::from_millis(100);
 /// An experiment and the runs of it that are there already.
 #[derive(Debug)]
 pub struct Sweep<'a> {
-    experiment: &'a Experiment,
+    experiment: Cow<'a, Experiment>,
     results: Results,
     /// Of every point, the key of the run with each seed.
     keys: Vec<Vec<RunKey>>,
@@ -72,16 +76,14 @@ pub struct SweepProgress {
 impl<'a> Sweep<'a> {
     /// Of `experiment`, with the runs that `results` holds of it and of `program`.
     pub fn new(experiment: &'a Experiment, results: Results, program: &Program) -> Sweep<'a> {
-        let key = |point: &Point, seed| {
-            let scenario = point.scenario.clone();
-            let configuration =
-                Configuration { scenario, seeds: experiment.seeds, ..Configuration::default() };
-            RunKey::of(program, &configuration, seed)
-        };
+        Sweep::over(Cow::Borrowed(experiment), results, program)
+    }
+
+    fn over(experiment: Cow<'a, Experiment>, results: Results, program: &Program) -> Sweep<'a> {
         let keys: Vec<Vec<RunKey>> = experiment
             .points
             .iter()
-            .map(|point| experiment.seeds.iter().map(|seed| key(point, seed)).collect())
+            .map(|point| experiment.seeds.iter().map(|seed| key_of(program, point, seed)).collect())
             .collect();
         let reused = keys.iter().flatten().filter(|key| results.has(key)).count();
         Sweep { experiment, results, keys, reused }
@@ -168,10 +170,13 @@ impl<'a> Sweep<'a> {
         }
         let synced = self.results.sync();
         synced.map_err(|error| self.results.not_kept(&error, tally.runs, total))?;
-        let of = |keys: &Vec<RunKey>| {
-            keys.iter().map(|key| self.results.execution(key).expect("all are there")).collect()
-        };
-        Ok(SweepEnd::Finished(self.keys.iter().map(of).collect()))
+        Ok(SweepEnd::Finished(self.finished().expect("all are there")))
+    }
+
+    /// Every run, one list per point with one execution per seed, if all are there.
+    pub fn finished(&self) -> Option<Vec<Vec<Execution>>> {
+        let of = |keys: &Vec<RunKey>| keys.iter().map(|key| self.results.execution(key)).collect();
+        self.keys.iter().map(of).collect()
     }
 
     /// The runs that are to be done, each once, also where two points are the same.
@@ -194,6 +199,35 @@ impl<'a> Sweep<'a> {
         }
         jobs
     }
+}
+
+/// The name of the run of `point` with `seed`.
+fn key_of(program: &Program, point: &Point, seed: u64) -> RunKey {
+    let configuration =
+        Configuration { scenario: point.scenario.clone(), ..Configuration::default() };
+    RunKey::of(program, &configuration, seed)
+}
+
+/// An error if `experiment`, which was read from `place`, is none that a sweep can keep single runs of.
+///
+/// # Errors
+/// If it sweeps nothing, or wants a warm-up that is found or as many seeds as a precision takes.
+pub fn check(experiment: &Experiment, place: &str) -> Result<(), Box<InputError>> {
+    let Statistics { warmup, precision, .. } = experiment.statistics;
+    let defaults = Statistics::default();
+    if warmup != defaults.warmup || precision != defaults.precision {
+        let message = "a sweep keeps single runs: it takes the warm-up and the number of seeds as they \
+                       are set, not `statistics.warmup` and `statistics.precision`";
+        let help = Some("`slotcast sim` runs the same file with them".into());
+        return Err(InputError::plain(message).with_help(help));
+    }
+    if !experiment.is_sweep {
+        let message = format!("`{place}` sweeps nothing");
+        let help = "name what is to vary, such as `--axis workload.window=1..64*2`; \
+                    `slotcast sim` runs an experiment of one point";
+        return Err(InputError::plain(message).with_help(Some(help.into())));
+    }
+    Ok(())
 }
 
 /// Hands `jobs` to the threads of `runner`, in order, until one of `enough` is set. Each finished one

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
+use std::path::Path;
 use std::str::FromStr;
 
 use crate::configuration::Configuration;
@@ -38,8 +39,19 @@ impl Program {
     pub fn of_this_process() -> io::Result<Program> {
         // The file may have been replaced since it was started; Linux still has it under this name.
         let file = File::open("/proc/self/exe").or_else(|_| File::open(std::env::current_exe()?));
+        Program::of(file?)
+    }
+
+    /// The one in the file at `path`, such as a library that another program has loaded.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn of_file(path: &Path) -> io::Result<Program> {
+        Program::of(File::open(path)?)
+    }
+
+    fn of(mut file: File) -> io::Result<Program> {
         let mut hash = Fnv::new();
-        let mut file = file?;
         let mut buffer = vec![0; 1 << 16];
         loop {
             match file.read(&mut buffer)? {
@@ -118,5 +130,6 @@ mod tests {
     fn this_program_has_a_name() {
         let program = Program::of_this_process().unwrap();
         assert_eq!(program, Program::of_this_process().unwrap());
+        assert_eq!(program, Program::of_file(&std::env::current_exe().unwrap()).unwrap());
     }
 }

@@ -115,7 +115,11 @@ impl Results {
 
     /// Keeps a finished run. If that fails nothing of it is left behind.
     pub(super) fn keep(&mut self, key: RunKey, label: &str, run: &Execution) -> io::Result<()> {
-        let record = Record::new(key, label, run);
+        self.append(key, Record::new(key, label, run))
+    }
+
+    /// Keeps a finished run as its record. If that fails nothing of it is left behind.
+    pub(super) fn append(&mut self, key: RunKey, record: Record) -> io::Result<()> {
         let line = record.line();
         if let Err(error) = self.file.write_all(&line) {
             // The next process would cut it as well; this only leaves the file tidy.
