@@ -86,5 +86,7 @@ mod tests {
             assert!(evaluation.prepare(&[]).is_ok(), "{}", evaluation.name);
         }
         assert!(matches!(find("replicsat"), Err(Some("replicast"))));
+        let error = prepare(&["replicsat".into()], false, &[]).unwrap_err();
+        assert_eq!(error.remedy(), Some("did you mean `replicast`?"));
     }
 }

@@ -4,7 +4,9 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+use miette::{
+    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
+};
 
 /// A text that was read: a file, or one argument of the command line.
 #[derive(Debug)]
@@ -92,6 +94,40 @@ impl InputError {
         Box::new(InputError { message: message.into(), source: None, label: None, help: None })
     }
 
+    /// The number of the line at fault, from 1; none if the error is about no place in a text.
+    pub fn line(&self) -> Option<usize> {
+        let (source, (span, _)) = self.source.as_ref().zip(self.label.as_ref())?;
+        Some(source.text().get(..span.start)?.matches('\n').count() + 1)
+    }
+
+    /// The words at fault, as the text has them.
+    pub fn words(&self) -> Option<&str> {
+        let (source, (span, _)) = self.source.as_ref().zip(self.label.as_ref())?;
+        source.text().get(span.clone())
+    }
+
+    /// What was expected at that place.
+    pub fn expected(&self) -> Option<&str> {
+        self.label.as_ref().map(|(_, label)| label.as_str())
+    }
+
+    /// What to do about it, if that is known.
+    pub fn remedy(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
+    /// As the command line tells it, with the line at fault, without colours.
+    pub fn told(&self) -> String {
+        let mut text = String::new();
+        let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor())
+            .with_context_lines(1)
+            .with_width(1000);
+        match handler.render_report(&mut text, self) {
+            Ok(()) => text,
+            Err(_) => self.message.clone(),
+        }
+    }
+
     /// The same error with a line of help, if there is one.
     #[must_use]
     pub fn with_help(mut self: Box<Self>, help: Option<String>) -> Box<InputError> {
@@ -121,5 +157,25 @@ impl Diagnostic for InputError {
         let (span, label) = self.label.as_ref()?;
         let span = LabeledSpan::new_with_span(Some(label.clone()), span.clone());
         Some(Box::new(std::iter::once(span)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Experiment;
+
+    #[test]
+    fn an_error_has_line_words_and_remedy() {
+        let wrong = |text: &str| Experiment::from_toml("a.toml", text, &[]).unwrap_err();
+        let error = wrong("[cluster]\ntargets = 9\ntargetz = 9\n");
+        assert_eq!((error.line(), error.words()), (Some(3), Some("targetz")));
+        assert_eq!(error.remedy(), Some("did you mean `cluster.targets`?"));
+        assert!(error.expected().is_some_and(|text| text.contains("initiators")));
+        let told = error.told();
+        assert!(told.contains("a.toml:3:1") && told.contains("help: did you mean"), "{told}");
+        let error = wrong("[disk]\nrate = \"5 bananas\"\n");
+        assert_eq!((error.line(), error.words()), (Some(2), Some("\"5 bananas\"")));
+        let plain = super::InputError::plain("no");
+        assert_eq!((plain.line(), plain.words(), plain.remedy()), (None, None, None));
     }
 }
