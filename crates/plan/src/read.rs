@@ -48,6 +48,20 @@ impl ClusterPlan {
         Err(InputError::plain(message).with_help(Some(help)))
     }
 
+    /// Reads the cluster in `text`, which errors call `name`, at every point of its sweep, with overrides and
+    /// axes as [`ClusterPlan::points`].
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its place.
+    pub fn points_of_toml(
+        name: &str,
+        text: &str,
+        overrides: &[String],
+        axes: &[String],
+    ) -> Result<Vec<Point<ClusterPlan>>> {
+        all(&PLAN.read(name, text, overrides, axes).map_err(without_code)?)
+    }
+
     /// Reads the cluster in `text`, which errors call `name`, at the first point of its sweep.
     ///
     /// # Errors
