@@ -1,5 +1,5 @@
-//! What the binary brings together: the models with their settings, and the evaluations that can be
-//! repeated by name, the cluster's and those of the studies.
+//! What the binary and the Python package bring together: the models with their settings, and the evaluations
+//! that can be repeated by name, the cluster's and those of the studies.
 
 use slotcast_lab::nearest::{did_you_mean, nearest};
 use slotcast_lab::setting::{CLUSTER, Settings};

@@ -24,7 +24,7 @@ pub(crate) enum Part {
     Lab,
     /// Other systems than the store.
     Study,
-    /// The binary, which brings all together.
+    /// The binary and the Python package, which bring all together.
     Binary,
 }
 
@@ -82,6 +82,7 @@ pub(crate) const CRATES: &[Crate] = &[
     row("slotcast-lustre", "studies/lustre", 3, Part::Study),
     row("slotcast-report", "crates/report", 3, Part::Lab),
     row("slotcast-catalogue", "crates/catalogue", 3, Part::Binary),
+    row("slotcast-python", "crates/python", 3, Part::Binary),
     row("slotcast", "crates/cli", 3, Part::Binary),
 ];
 
