@@ -1,7 +1,8 @@
 """Simulate, sweep and plan storage clusters, and repeat published evaluations.
 
 ``simulate``, ``sweep``, ``plan`` and ``reproduce`` take the same settings as the command ``slotcast``, and find the same
-to the last bit. They hold no lock while they run, and Ctrl-C ends them.
+to the last bit. They hold no lock while they run, and Ctrl-C ends them. ``slotcast.ray.sweep`` spreads a sweep over a
+Ray cluster.
 """
 
 from __future__ import annotations

@@ -248,6 +248,8 @@ class SweepResult(SimResult):
 
     reused: int = 0
     """Runs that were kept from before."""
+    lost: int = 0
+    """Tasks that were done again because their worker died; only Ray has workers that can."""
 
     @property
     def axes(self) -> list[dict[str, Any]]:
