@@ -1,11 +1,14 @@
-"""The package as a whole: types and versions."""
+"""The package as a whole: types, words, and the notebook."""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import os
 import tomllib
 from pathlib import Path
+
+import pytest
 
 import slotcast
 from conftest import ROOT
@@ -49,3 +52,23 @@ def test_the_stubs_are_those_of_the_extension():
             arguments = [a.arg for a in node.args.args + node.args.kwonlyargs]
             assert list(there) == arguments, node.name
     assert known == {name for name in vars(_slotcast) if not name.startswith("__")}
+
+
+def test_the_notebook_repeats_the_tables(monkeypatch):
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    pytest.importorskip("pandas")
+    monkeypatch.setenv("SLOTCAST_SEEDS", "1")
+    place = str(FOLDER.parent)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([place, os.environ.get("PYTHONPATH", "")]))
+    notebook = nbformat.read(ROOT / "python/notebooks/replicast.ipynb", as_version=4)
+    assert not any(cell.get("outputs") for cell in notebook.cells), "it is kept without outputs"
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    shown = "".join(
+        output.get("data", {}).get("text/html", "")
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+    )
+    for words in ("replicast-m", "replicast-h", "uch-ccp", "published", "measured"):
+        assert words in shown, words
